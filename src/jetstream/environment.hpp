@@ -1,0 +1,45 @@
+// What the JetStream engine is given by the server that embeds it. No sockets, threads or clocks of its own.
+#pragma once
+
+#include "base/nuid.hpp"
+#include "base/timer_queue.hpp"
+#include "routing/account.hpp"
+#include "storage/store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace tern::jetstream {
+
+struct limits {
+  std::int64_t max_memory = -1;   // bytes reserved or used by memory streams; -1: unlimited
+  std::int64_t max_storage = -1;  // the same for file streams
+  std::int64_t max_ack_pending = -1;
+  std::int64_t max_request_batch = -1;
+  nanoseconds duplicate_window{0};  // 0: no limit
+};
+
+struct options {
+  std::string server_name;
+  std::string server_id;
+  std::string version = "2.15.1";  // what clients choose features by
+  int api_level = 5;
+  std::string domain;              // empty: none
+  std::string store_directory;     // for log lines and infos
+  bool strict = true;              // unknown JSON fields are refused (jetstream 1.5)
+  limits server_limits;
+  storage::durability durability = storage::durability::synced;
+};
+
+// Lives as long as the engine.
+struct environment {
+  options settings;
+  storage::store& store;
+  timer_queue& timers;
+  nuid_source& ids;
+  std::function<time_point()> now;                        // of the turn at hand
+  std::function<void(std::string)> warn;                  // a log line
+};
+
+}  // namespace tern::jetstream

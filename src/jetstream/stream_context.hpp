@@ -1,0 +1,30 @@
+// The seam between a stream and its consumers: what each tells the other. A stream implements stream_context and owns one
+// consumer_set; nothing else crosses.
+#pragma once
+
+#include "jetstream/environment.hpp"
+#include "jetstream/stream_config.hpp"
+
+#include <string_view>
+
+namespace tern::jetstream {
+
+class stream_context {
+ public:
+  virtual ~stream_context() = default;
+  virtual const stream_config& config() const = 0;
+  virtual storage::stream_log& log() = 0;
+  virtual storage::stream_record& record() = 0;
+  virtual routing::account& account() = 0;
+  virtual environment& surroundings() = 0;
+
+  // A consumer acknowledged or terminated a message (or passed it, for ack none). On interest and workqueue streams the
+  // message goes when nobody else needs it (jetstream 6.3, 6.4).
+  virtual void on_settled(storage::sequence number) = 0;
+  // A consumer was deleted or its filters changed: interest is evaluated again (6.3).
+  virtual void on_interest_changed() = 0;
+  // Publishes an advisory on `$JS.EVENT.ADVISORY.` + subject, if somebody listens (19). `body` is complete JSON.
+  virtual void advise(std::string_view subject, std::string_view body) = 0;
+};
+
+}  // namespace tern::jetstream

@@ -1,0 +1,71 @@
+// A shard: one thread, one event loop, everything that it owns. The same class runs in production, where run() waits in
+// the reactor, and in tests, where somebody calls run_ready() and moves a paused clock.
+//
+// A turn: handlers that are ready run, due timers fire, then each turn_end hook runs once (a server writes its dirty
+// connections there; storage starts its next commit). Hooks may post; that makes another turn.
+#pragma once
+
+#include "base/timer_queue.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/random.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tern::runtime {
+
+class shard {
+ public:
+  // The clock and the source of randomness outlive the shard.
+  shard(clock& time, random& randomness);
+  ~shard();
+  shard(const shard&) = delete;
+  shard& operator=(const shard&) = delete;
+
+  // --- any thread ---
+  void post(std::move_only_function<void()> work);  // runs on the loop, in order of posting
+  void stop();                                      // run() returns after the turn at hand
+
+  // --- the loop's thread ---
+  time_point now() const { return now_; }  // read once a turn, so that all events of a turn share it
+  time_point refresh_now();                // reads the clock again; for long turns
+  random& randomness() { return randomness_; }
+  clock& time() { return clock_; }
+  timer_queue& timers() { return timers_; }
+  boost::asio::io_context& context() { return context_; }  // executor of coroutines and reactor of sockets
+  bool on_loop_thread() const;
+
+  // Hooks run in the order of registration. The handle removes its hook on destruction.
+  class hook_handle;
+  [[nodiscard]] std::unique_ptr<hook_handle> at_turn_end(std::move_only_function<void()> hook);
+
+  // Production: until stop().
+  void run();
+  // Tests: turns until nothing is ready, without waiting and without moving the clock; at most `turn_limit` of them.
+  // Returns the number of turns taken, 0 when there was nothing to do.
+  std::size_t run_ready(std::size_t turn_limit = 1'000'000);
+  // The earliest deadline of the timer queue, for whoever moves a paused clock.
+  std::optional<time_point> next_deadline() const { return timers_.earliest(); }
+
+ private:
+  bool turn(bool may_wait);
+  void end_turn();
+
+  clock& clock_;
+  random& randomness_;
+  time_point now_;
+  boost::asio::io_context context_;
+  timer_queue timers_;
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+class shard::hook_handle {
+ public:
+  virtual ~hook_handle() = default;
+};
+
+}  // namespace tern::runtime
