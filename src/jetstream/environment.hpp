@@ -6,6 +6,7 @@
 #include "routing/account.hpp"
 #include "storage/store.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,6 +21,19 @@ struct limits {
   nanoseconds duplicate_window{0};  // 0: no limit
 };
 
+// What one account may use; -1: unlimited (jetstream 20.1).
+struct account_limits {
+  std::int64_t max_memory = -1;
+  std::int64_t max_storage = -1;
+  std::int64_t max_streams = -1;
+  std::int64_t max_consumers = -1;
+  std::int64_t max_ack_pending = -1;
+  std::int64_t memory_max_stream_bytes = -1;
+  std::int64_t storage_max_stream_bytes = -1;
+  bool max_bytes_required = false;
+  friend bool operator==(const account_limits&, const account_limits&) = default;
+};
+
 struct options {
   std::string server_name;
   std::string server_id;
@@ -30,6 +44,9 @@ struct options {
   bool strict = true;              // unknown JSON fields are refused (jetstream 1.5)
   limits server_limits;
   storage::durability durability = storage::durability::synced;
+  std::size_t max_buffered_messages = 100'000;             // publishes of one stream that wait for the disk (5.3)
+  std::size_t max_buffered_bytes = std::size_t{128} << 20;  // the same in bytes
+  std::int64_t max_payload = 1 << 20;                      // the server's, where a stream has no smaller one
 };
 
 // Lives as long as the engine.
@@ -40,6 +57,9 @@ struct environment {
   nuid_source& ids;
   std::function<time_point()> now;                        // of the turn at hand
   std::function<void(std::string)> warn;                  // a log line
+  // JSON object that describes the client whose publish is being routed (start, host, id, acc, ...), for API audits.
+  // May be empty, as may its answer.
+  std::function<std::string()> describe_client = {};
 };
 
 }  // namespace tern::jetstream

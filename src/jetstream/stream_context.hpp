@@ -17,6 +17,7 @@ class stream_context {
   virtual storage::stream_record& record() = 0;
   virtual routing::account& account() = 0;
   virtual environment& surroundings() = 0;
+  virtual const account_limits& limits() const = 0;  // of the account
 
   // A consumer acknowledged or terminated a message (or passed it, for ack none). On interest and workqueue streams the
   // message goes when nobody else needs it (jetstream 6.3, 6.4).
