@@ -11,9 +11,10 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 namespace tern::runtime {
 
@@ -30,13 +31,17 @@ class shard {
   void stop();                                      // run() returns after the turn at hand
 
   // --- the loop's thread ---
-  time_point now() const { return now_; }  // read once a turn, so that all events of a turn share it
+  // Read once a turn, when first asked for, so that all events of a turn share it.
+  time_point now() const {
+    if (!now_is_read_) read_now();
+    return now_;
+  }
   time_point refresh_now();                // reads the clock again; for long turns
   random& randomness() { return randomness_; }
   clock& time() { return clock_; }
   timer_queue& timers() { return timers_; }
   boost::asio::io_context& context() { return context_; }  // executor of coroutines and reactor of sockets
-  bool on_loop_thread() const;
+  bool on_loop_thread() const;  // the thread of the latest run() or run_ready(), before that the one that made the shard
 
   // Hooks run in the order of registration. The handle removes its hook on destruction.
   class hook_handle;
@@ -51,16 +56,24 @@ class shard {
   std::optional<time_point> next_deadline() const { return timers_.earliest(); }
 
  private:
+  struct implementation;
+
   bool turn(bool may_wait);
-  void end_turn();
+  std::size_t run_posted();
+  std::size_t run_handlers(bool may_wait);
+  std::size_t wait_for_handler();
+  void run_hooks();
+  void adopt_thread();
+  void read_now() const;
 
   clock& clock_;
   random& randomness_;
-  time_point now_;
-  boost::asio::io_context context_;
+  mutable time_point now_{};
+  mutable bool now_is_read_ = false;
+  // The order of destruction matters: handlers that are still queued in the context may own timers and may post.
   timer_queue timers_;
-  struct implementation;
   std::unique_ptr<implementation> implementation_;
+  boost::asio::io_context context_;
 };
 
 class shard::hook_handle {
