@@ -56,6 +56,9 @@ class account {
   // The same, routed by `route` while receivers are shown what.subject: a consumer's delivery to an inbox.
   std::size_t publish_to(std::string_view route, const message& what, const publisher& from = {});
 
+  // Every publish walks the interest: the option disable_sublist_cache. Before the first publish.
+  void disable_cache();
+
   interest_statistics statistics() const;
   // Frees what was removed; the server calls it at the end of each turn.
   void end_turn();
