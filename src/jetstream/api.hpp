@@ -2,19 +2,17 @@
 #pragma once
 
 #include "jetstream/environment.hpp"
+#include "protocol/jetstream_error.hpp"
 
 #include <tern/codec/json.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace tern::protocol {
-struct jetstream_error;
-}
 
 namespace tern::jetstream {
 
@@ -59,8 +57,11 @@ class api_request : public std::enable_shared_from_this<api_request> {
   void respond_when_durable(std::move_only_function<std::string()> make);
   // `{"type":...,"error":{...}<on_error>}`. A few operations put members of their own behind the error: `extra`
   // (",\"purged\":0") then replaces operation.on_error.
-  void respond_error(const protocol::jetstream_error& why);
-  void respond_error(const protocol::jetstream_error& why, std::string_view extra);
+  void respond_error(const protocol::api_error& why);
+  void respond_error(protocol::jetstream_errc number, std::initializer_list<protocol::placeholder> values = {}) {
+    respond_error(protocol::make_api_error(number, values));
+  }
+  void respond_error(const protocol::api_error& why, std::string_view extra);
   // `{"type":"...v1.<type>"`: the beginning of a success.
   std::string envelope() const;
   bool answered() const { return answered_; }
@@ -103,6 +104,6 @@ inline constexpr std::size_t list_page_limit = 256;
 inline constexpr std::size_t subjects_page_limit = 100'000;
 
 // `{"code":C,"err_code":N,"description":"..."}`
-void append_error_object(std::string& json, const protocol::jetstream_error& why);
+void append_error_object(std::string& json, const protocol::api_error& why);
 
 }  // namespace tern::jetstream

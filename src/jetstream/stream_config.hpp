@@ -27,7 +27,7 @@ struct transform_config {
   std::string src;
   std::string dest;
 
-  static constexpr codec::omit json_omit = codec::omit::never;
+  static constexpr codec::omit_when json_omit = codec::omit_when::never;
   friend bool operator==(const transform_config&, const transform_config&) = default;
 };
 
@@ -36,7 +36,7 @@ struct republish_config {
   std::string dest;
   bool headers_only = false;
 
-  static constexpr codec::omit json_omit = codec::omit::empty;
+  static constexpr codec::omit_when json_omit = codec::omit_when::empty;
   friend bool operator==(const republish_config&, const republish_config&) = default;
 };
 
@@ -45,7 +45,7 @@ struct placement_config {
   std::vector<std::string> tags;
   std::string preferred;
 
-  static constexpr codec::omit json_omit = codec::omit::empty;
+  static constexpr codec::omit_when json_omit = codec::omit_when::empty;
   friend bool operator==(const placement_config&, const placement_config&) = default;
 };
 
@@ -60,7 +60,7 @@ struct source_consumer {
   std::string name;
   std::string deliver_subject;
 
-  static constexpr codec::omit json_omit = codec::omit::empty;
+  static constexpr codec::omit_when json_omit = codec::omit_when::empty;
   friend bool operator==(const source_consumer&, const source_consumer&) = default;
 };
 
@@ -74,8 +74,8 @@ struct stream_source {
   std::optional<external_stream> external;
   std::optional<source_consumer> consumer;
 
-  static constexpr codec::omit json_omit = codec::omit::empty;
-  static constexpr codec::member_option json_members[] = {{"name", {.omit = codec::omit::never}}};
+  static constexpr codec::omit_when json_omit = codec::omit_when::empty;
+  static constexpr codec::member_option json_members[] = {{"name", {.omit = codec::omit_when::never}}};
   friend bool operator==(const stream_source&, const stream_source&) = default;
 };
 
@@ -84,7 +84,7 @@ struct consumer_limits {
   nanoseconds inactive_threshold{0};
   std::int64_t max_ack_pending = 0;
 
-  static constexpr codec::omit json_omit = codec::omit::empty;
+  static constexpr codec::omit_when json_omit = codec::omit_when::empty;
   friend bool operator==(const consumer_limits&, const consumer_limits&) = default;
 };
 
@@ -132,21 +132,21 @@ struct stream_config {
 
   // What Appendix A of jetstream lists as always present is written always, the rest only when it says something.
   static constexpr codec::member_option json_members[] = {
-      {"description", {.omit = codec::omit::empty}},
-      {"subjects", {.omit = codec::omit::empty}},
-      {"max_msg_size", {.omit = codec::omit::empty}},
-      {"no_ack", {.omit = codec::omit::empty}},
-      {"duplicate_window", {.omit = codec::omit::empty}},
-      {"sources", {.omit = codec::omit::empty}},
-      {"first_seq", {.omit = codec::omit::empty}},
-      {"discard_new_per_subject", {.omit = codec::omit::empty}},
-      {"subject_delete_marker_ttl", {.omit = codec::omit::empty}},
-      {"allow_msg_counter", {.omit = codec::omit::empty}},
-      {"allow_atomic", {.omit = codec::omit::empty}},
-      {"allow_msg_schedules", {.omit = codec::omit::empty}},
-      {"persist_mode", {.omit = codec::omit::default_value}},
-      {"allow_batched", {.omit = codec::omit::empty}},
-      {"metadata", {.omit = codec::omit::empty}},
+      {"description", {.omit = codec::omit_when::empty}},
+      {"subjects", {.omit = codec::omit_when::empty}},
+      {"max_msg_size", {.omit = codec::omit_when::empty}},
+      {"no_ack", {.omit = codec::omit_when::empty}},
+      {"duplicate_window", {.omit = codec::omit_when::empty}},
+      {"sources", {.omit = codec::omit_when::empty}},
+      {"first_seq", {.omit = codec::omit_when::empty}},
+      {"discard_new_per_subject", {.omit = codec::omit_when::empty}},
+      {"subject_delete_marker_ttl", {.omit = codec::omit_when::empty}},
+      {"allow_msg_counter", {.omit = codec::omit_when::empty}},
+      {"allow_atomic", {.omit = codec::omit_when::empty}},
+      {"allow_msg_schedules", {.omit = codec::omit_when::empty}},
+      {"persist_mode", {.omit = codec::omit_when::default_value}},
+      {"allow_batched", {.omit = codec::omit_when::empty}},
+      {"metadata", {.omit = codec::omit_when::empty}},
   };
   friend bool operator==(const stream_config&, const stream_config&) = default;
 };

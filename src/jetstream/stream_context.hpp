@@ -26,6 +26,22 @@ class stream_context {
   virtual void on_interest_changed() = 0;
   // Publishes an advisory on `$JS.EVENT.ADVISORY.` + subject, if somebody listens (19). `body` is complete JSON.
   virtual void advise(std::string_view subject, std::string_view body) = 0;
+
+  // Alive while views of log() are being published: a receiver may publish to this very stream, and its append would pull
+  // the bytes away. The stream takes such publishes only when no scope is open.
+  class delivery_scope {
+   public:
+    explicit delivery_scope(stream_context& stream) : stream_(stream) { ++stream_.open_scopes_; }
+    ~delivery_scope() { --stream_.open_scopes_; }
+    delivery_scope(const delivery_scope&) = delete;
+    delivery_scope& operator=(const delivery_scope&) = delete;
+
+   private:
+    stream_context& stream_;
+  };
+
+ protected:
+  int open_scopes_ = 0;
 };
 
 }  // namespace tern::jetstream
