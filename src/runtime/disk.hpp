@@ -34,7 +34,7 @@ struct truncate { file_ref what; std::uint64_t size; };
 struct allocate { file_ref what; std::uint64_t size; };     // reserves blocks and sets the size; zeros are read
 struct rename { std::string from; std::string to; };        // replaces `to`
 struct unlink { std::string path; };                        // a missing file is not an error
-struct make_directory { std::string path; };                // an existing one is not an error
+struct make_directory { std::string path; };                // with missing parents; an existing one is not an error
 struct remove_tree { std::string path; };                   // a directory and all in it; missing is not an error
 struct sync_directory { std::string path; };                // makes names in it durable (create, rename, unlink)
 }  // namespace disk_op
@@ -60,7 +60,8 @@ class disk {
 
   virtual ~disk() = default;
 
-  // At once, on the caller's thread: opening and looking.
+  // At once, on the caller's thread: opening and looking. What is missing is errc::not_found; a full disk is
+  // errc::disk_full, every other failure errc::io_error, with the system's text in the context.
   virtual result<file_ref> open(const std::string& path, open_mode mode) = 0;
   virtual result<std::uint64_t> size(const file_ref& what) = 0;
   // Fewer bytes than asked for only at the end of the file.
@@ -69,7 +70,8 @@ class disk {
   virtual bool exists(const std::string& path) = 0;
 
   // Operations run in order; the first that fails ends the batch, and its error is the completion's. Batches run in the
-  // order of submission, one at a time. The completion runs on the loop that owns the disk, never inside submit().
+  // order of submission, one at a time. The completion runs on the loop that owns the disk, never inside submit(), and
+  // never after the disk was destroyed (which first runs what was submitted).
   virtual void submit(disk_batch batch, completion done) = 0;
   // The same, waiting for the end: for start-up and shutdown only. What was submitted before runs first.
   virtual result<void> execute(disk_batch batch) = 0;

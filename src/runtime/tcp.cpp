@@ -48,11 +48,12 @@ struct tcp_socket : std::enable_shared_from_this<tcp_socket> {
   bool closed = false;
   bool in_callback = false;
   bool reading_paused = false;
+  bool ended = false;  // the end or a failure was read: there is nothing more to be told
   bool wait_read_pending = false;
   bool wait_write_pending = false;
 
   void want_read() {
-    if (closed || reading_paused || wait_read_pending || !readable) return;
+    if (closed || ended || reading_paused || wait_read_pending || !readable) return;
     wait_read_pending = true;
     socket.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
       self->wait_read_pending = false;
@@ -112,9 +113,16 @@ class tcp_stream final : public byte_stream {
     for (;;) {
       const ssize_t got = ::recv(descriptor_, into.data(), into.size(), 0);
       if (got > 0) return {.bytes = static_cast<std::size_t>(got)};
-      if (got == 0) return {.state = into.empty() ? io_state::done : io_state::end_of_stream};
+      if (got == 0 && into.empty()) return {};
+      if (got == 0) {
+        state_->ended = true;
+        return {.state = io_state::end_of_stream};
+      }
       if (would_block(errno)) return {.state = io_state::would_block};
-      if (errno != EINTR) return {.state = io_state::failed, .error_number = errno};
+      if (errno != EINTR) {
+        state_->ended = true;
+        return {.state = io_state::failed, .error_number = errno};
+      }
     }
   }
 
@@ -334,7 +342,7 @@ class tcp_transport final : public transport {
     if (status) return failed("local address");
     state->wait();
     endpoint local = endpoint_of(bound);
-    if (wildcard && !at.host.empty()) local.host = at.host;
+    if (wildcard) local.host = at.host.empty() ? "0.0.0.0" : at.host;
     return std::make_unique<tcp_listener>(std::move(state), std::move(local));
   }
 

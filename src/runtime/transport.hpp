@@ -33,7 +33,8 @@ struct io_result {
   int error_number = 0;        // errno, when failed
 };
 
-// Owned by one connection on one shard. After close() no callback runs any more.
+// Owned by one connection on one shard. After close() no callback runs any more; close() and the destructor may be called
+// inside a callback, which is then destroyed when it returns.
 class byte_stream {
  public:
   using ready_callback = std::move_only_function<void()>;
@@ -43,7 +44,7 @@ class byte_stream {
   // Gathers at most 64 pieces; may take less than all of them.
   virtual io_result write(std::span<const std::string_view> pieces) = 0;
   // The callback that is called whenever reading may find something (data, end or error). Level-triggered: it is called
-  // again while unread data waits. Set once; pause_reading() and resume_reading() hold it back.
+  // again while unread data waits, and no more once read() has returned the end or a failure. Set once; pause_reading() and resume_reading() hold it back.
   virtual void on_readable(ready_callback callback) = 0;
   virtual void pause_reading() = 0;
   virtual void resume_reading() = 0;
