@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Runs one client script against ternd and against nats-server and demands the same output.
+
+    run_both.py TERND SCRIPT
+
+SCRIPT gets the URL of a fresh server with JetStream as its only argument and prints what its client saw, one fact a line,
+nothing that differs from run to run. A missing client or reference server is a failure, not a skip: tools/setup test
+installs all of them.
+"""
+import difflib, os, shutil, socket, subprocess, sys, tempfile
+
+RUNNERS = {".py": ["python3"], ".mjs": ["node"], ".sh": ["bash"]}
+TOOLS = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../build/tools"))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def run(server, script):
+    port, directory = free_port(), tempfile.mkdtemp(prefix="tern-interop.")
+    log = open(os.path.join(directory, "server.log"), "w+")
+    process = subprocess.Popen([server, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", directory],
+                               stdout=log, stderr=subprocess.STDOUT)
+    try:
+        wait_until_ready(process, port, log)
+        runner = RUNNERS[os.path.splitext(script)[1]]
+        environment = dict(os.environ, NODE_PATH=f"{TOOLS}/node/node_modules", TERN_NODE_MODULES=f"{TOOLS}/node/node_modules",
+                           XDG_CONFIG_HOME=directory, HOME=directory, NATS_URL=f"nats://127.0.0.1:{port}")
+        environment["PATH"] = f"{TOOLS}/venv/bin:{TOOLS}/bin:" + environment["PATH"]
+        done = subprocess.run(runner + [script, f"nats://127.0.0.1:{port}"], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        return done.returncode, done.stdout
+    finally:
+        process.terminate()
+        if process.wait(20) != 0:
+            print(f"{server} ended with code {process.returncode}")
+        log.close()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def wait_until_ready(process, port, log):
+    # The server says INFO to whoever connects once it listens; refused connections are tried again at once.
+    for _ in range(200_000):
+        try:
+            with socket.create_connection(("127.0.0.1", port), 10) as s:
+                assert s.recv(4) == b"INFO"
+                return
+        except ConnectionRefusedError:
+            if process.poll() is not None:
+                log.seek(0)
+                sys.exit(f"the server ended at once:\n{log.read()}")
+            os.sched_yield()
+    sys.exit("the server does not listen")
+
+
+def main():
+    ternd, script = sys.argv[1], sys.argv[2]
+    reference = shutil.which("nats-server", path=f"{TOOLS}/venv/bin:" + os.environ["PATH"])
+    if reference is None:
+        sys.exit("nats-server is missing: run tools/setup test")
+    expected_code, expected = run(reference, script)
+    code, got = run(ternd, script)
+    if expected_code != 0:
+        sys.exit(f"the script fails against nats-server with code {expected_code}:\n{expected}")
+    if code != 0 or got != expected:
+        sys.stdout.writelines(difflib.unified_diff(expected.splitlines(True), got.splitlines(True), "nats-server", "ternd"))
+        sys.exit(f"outputs differ (code {code})")
+    print(f"{len(expected.splitlines())} lines, the same from both servers")
+
+
+if __name__ == "__main__":
+    main()
