@@ -14,7 +14,7 @@
 namespace tern::jetstream {
 
 class consumer;
-struct api_request;
+class api_request;
 
 enum class removal_reason { limits, deleted, purged };
 
