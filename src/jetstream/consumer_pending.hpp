@@ -42,6 +42,8 @@ class pending_set {
   void clear();
 
   const pending_entry* first() const { return live_ == 0 ? nullptr : &entries_[head_]; }
+  // The newest entry there is, dead or alive; null only when there is none.
+  const pending_entry* last() const { return entries_.empty() ? nullptr : &entries_.back(); }
   // Visits living entries in order; `visit` must not change the set.
   template <class Visit>
   void for_each(Visit&& visit) {
