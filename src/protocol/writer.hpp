@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/numbers.hpp"
+
 namespace tern::protocol {
 
 inline constexpr std::string_view crlf = "\r\n";
@@ -50,15 +52,6 @@ inline char* put_decimal(char* out, std::uint64_t value) {
   const auto count = static_cast<std::size_t>(digits + decimal_digits_max - at);
   std::memcpy(out, at, count);
   return out + count;
-}
-
-inline void append_decimal(std::string& out, std::uint64_t value) {
-  char digits[decimal_digits_max];
-  out.append(digits, static_cast<std::size_t>(put_decimal(digits, value) - digits));
-}
-inline void append_signed_decimal(std::string& out, std::int64_t value) {
-  if (value < 0) out += '-';
-  append_decimal(out, value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
 }
 
 inline char* put_text(char* out, std::string_view text) {
