@@ -60,7 +60,9 @@ class simulated_disk {
   void observe(std::function<void(const disk_step&)> observer);
 
   // --- faults ---
-  void fail_next_syncs(std::uint64_t count);                 // io_error; the unsynced state is dropped as Linux drops it
+  // The next syncs fail with io_error and what they should have made durable never will be: reads give the older state
+  // again or, when `still_readable`, go on showing it until a crash, as the page cache of Linux may.
+  void fail_next_syncs(std::uint64_t count, bool still_readable = false);
   void fail_next_writes(std::uint64_t count);                // io_error, nothing written
   void limit_capacity(std::optional<std::uint64_t> bytes);   // disk_full beyond; sizes of all files count
   void set_read_only(bool read_only);                        // every change fails with io_error
