@@ -1,0 +1,515 @@
+// What every transport promises, held against TCP (both families) and against in-process pipes.
+#include "runtime/transport.hpp"
+
+#include "runtime/run_until.hpp"
+#include "runtime/shard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tern::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class network { tcp_v4, tcp_v6, pipe };
+
+class transport_contract : public ::testing::TestWithParam<network> {
+ protected:
+  transport_contract() {
+    if (GetParam() == network::pipe) {
+      wire = pipes.make_transport(loop);
+    } else {
+      wire = make_tcp_transport(loop);
+    }
+  }
+
+  endpoint somewhere() const {
+    if (GetParam() == network::pipe) return {.host = "somewhere", .in_process = true};
+    return {.host = GetParam() == network::tcp_v4 ? "127.0.0.1" : "::1"};
+  }
+
+  // A connected pair: `near` called, `far` was accepted.
+  void connect_pair() {
+    auto listening = wire->listen(somewhere(), [this](std::unique_ptr<byte_stream> stream) { far = std::move(stream); });
+    ASSERT_TRUE(listening.has_value()) << listening.error().message();
+    wire->connect((*listening)->local(), 10s, [this](result<std::unique_ptr<byte_stream>> outcome) {
+      ASSERT_TRUE(outcome.has_value()) << outcome.error().message();
+      near = std::move(*outcome);
+    });
+    EXPECT_EQ(near, nullptr);  // no callback runs inside the call
+    ASSERT_TRUE(run_until(loop, [this] { return near && far; }));
+  }
+
+  static std::size_t write(byte_stream& to, std::string_view text) {
+    const io_result outcome = to.write({&text, 1});
+    return outcome.state == io_state::done ? outcome.bytes : 0;
+  }
+
+  // Reads all that is there.
+  static io_state drain(byte_stream& from, std::string& into) {
+    std::array<char, 4096> buffer;
+    for (;;) {
+      const io_result outcome = from.read(buffer);
+      if (outcome.state != io_state::done) return outcome.state;
+      into.append(buffer.data(), outcome.bytes);
+    }
+  }
+
+  real_clock time;
+  real_random randomness;
+  pipe_network pipes{1 << 16};
+  shard loop{time, randomness};
+  std::unique_ptr<transport> wire;
+  std::unique_ptr<byte_stream> near, far;
+};
+
+TEST_P(transport_contract, bytes_arrive_whole_and_in_order_through_partial_reads_and_writes) {
+  connect_pair();
+  // More than the kernel's buffers take, so that the writer must wait.
+  std::string sent(16'000'000, '\0'), received;
+  seeded_random content(5);
+  content.fill({reinterpret_cast<unsigned char*>(sent.data()), sent.size()});
+  std::size_t offset = 0;
+  int blocked = 0;
+  std::move_only_function<void()> pump = [&] {
+    while (offset < sent.size()) {
+      // Pieces of uneven sizes, empty ones among them.
+      const std::string_view rest = std::string_view(sent).substr(offset, 10'000);
+      const std::array<std::string_view, 4> pieces{rest.substr(0, rest.size() / 3), std::string_view(),
+                                                   rest.substr(rest.size() / 3, 1), rest.substr(std::min(rest.size(), rest.size() / 3 + 1))};
+      const io_result outcome = near->write(pieces);
+      if (outcome.state == io_state::would_block) {
+        ++blocked;
+        near->on_writable_once([&] { pump(); });
+        return;
+      }
+      ASSERT_EQ(outcome.state, io_state::done);
+      offset += outcome.bytes;
+    }
+    near->shutdown_write();
+  };
+  pump();
+  EXPECT_GT(blocked, 0);
+  bool ended = false;
+  far->on_readable([&] {
+    std::array<char, 7'777> buffer;  // one read per event: the level trigger must bring us back
+    const io_result outcome = far->read(buffer);
+    if (outcome.state == io_state::done) received.append(buffer.data(), outcome.bytes);
+    if (outcome.state == io_state::end_of_stream) ended = true;
+  });
+  ASSERT_TRUE(run_until(loop, [&] { return ended; }));
+  EXPECT_TRUE(received == sent);
+}
+
+TEST_P(transport_contract, reading_an_idle_stream_would_block) {
+  connect_pair();
+  std::array<char, 8> buffer;
+  EXPECT_EQ(near->read(buffer).state, io_state::would_block);
+  EXPECT_EQ(far->read(buffer).state, io_state::would_block);
+}
+
+TEST_P(transport_contract, callbacks_never_run_inside_the_call_that_asked) {
+  connect_pair();
+  ASSERT_EQ(write(*near, "x"), 1u);
+  bool readable = false, writable = false;
+  far->on_readable([&] {
+    readable = true;
+    std::string text;
+    drain(*far, text);
+  });
+  near->on_writable_once([&] { writable = true; });
+  EXPECT_FALSE(readable);
+  EXPECT_FALSE(writable);
+  EXPECT_TRUE(run_until(loop, [&] { return readable && writable; }));
+}
+
+TEST_P(transport_contract, both_ways_work_at_once) {
+  connect_pair();
+  std::string at_near, at_far;
+  near->on_readable([&] { drain(*near, at_near); });
+  far->on_readable([&] { drain(*far, at_far); });
+  EXPECT_EQ(write(*near, "ping"), 4u);
+  EXPECT_EQ(write(*far, "pong"), 4u);
+  EXPECT_TRUE(run_until(loop, [&] { return at_near == "pong" && at_far == "ping"; }));
+}
+
+TEST_P(transport_contract, after_shutdown_the_peer_reads_the_rest_then_the_end_and_may_still_answer) {
+  connect_pair();
+  std::string at_near, at_far;
+  io_state far_state = io_state::done;
+  int calls_after_end = 0;
+  far->on_readable([&] {
+    if (far_state == io_state::end_of_stream) ++calls_after_end;
+    far_state = drain(*far, at_far);
+    if (far_state == io_state::end_of_stream) write(*far, "bye");
+  });
+  near->on_readable([&] { drain(*near, at_near); });
+  EXPECT_EQ(write(*near, "last words"), 10u);
+  near->shutdown_write();
+  ASSERT_TRUE(run_until(loop, [&] { return at_near == "bye"; }));
+  EXPECT_EQ(at_far, "last words");
+  loop.run_ready(10);
+  EXPECT_EQ(calls_after_end, 0);
+}
+
+TEST_P(transport_contract, closing_ends_the_peer_and_writing_to_it_fails_in_the_end) {
+  connect_pair();
+  near->close();
+  std::string text;
+  io_state state = io_state::done;
+  far->on_readable([&] { state = drain(*far, text); });
+  ASSERT_TRUE(run_until(loop, [&] { return state != io_state::done && state != io_state::would_block; }));
+  EXPECT_EQ(state, io_state::end_of_stream);
+  io_result outcome;
+  for (int i = 0; i < 1000 && outcome.state != io_state::failed; ++i) {
+    const std::string_view piece = "anybody there?";
+    outcome = far->write({&piece, 1});
+    loop.run_ready();
+  }
+  EXPECT_EQ(outcome.state, io_state::failed);
+  EXPECT_NE(outcome.error_number, 0);
+}
+
+TEST_P(transport_contract, a_closed_stream_fails_politely) {
+  connect_pair();
+  near->close();
+  near->close();
+  std::array<char, 8> buffer;
+  EXPECT_EQ(near->read(buffer).state, io_state::failed);
+  const std::string_view piece = "x";
+  EXPECT_EQ(near->write({&piece, 1}).state, io_state::failed);
+  near->on_readable([] { FAIL(); });
+  near->on_writable_once([] { FAIL(); });
+  near->pause_reading();
+  near->resume_reading();
+  near->shutdown_write();
+  loop.run_ready();
+}
+
+TEST_P(transport_contract, no_callback_runs_after_close) {
+  connect_pair();
+  far->on_readable([] { FAIL(); });
+  far->on_writable_once([] { FAIL(); });
+  write(*near, "x");
+  far->close();
+  for (int i = 0; i < 5; ++i) loop.run_ready();
+}
+
+TEST_P(transport_contract, a_callback_may_close_or_destroy_its_own_stream) {
+  connect_pair();
+  const auto token = std::make_shared<int>(0);
+  far->on_readable([this, token] {
+    far.reset();
+    *token = 1;  // the running callback still owns what it captured
+  });
+  std::string text;
+  io_state state = io_state::would_block;
+  near->on_readable([&] { state = drain(*near, text); });
+  near->on_writable_once([this] { near->close(); });
+  write(*near, "x");
+  ASSERT_TRUE(run_until(loop, [&] { return *token == 1; }));
+  loop.run_ready();
+  EXPECT_EQ(token.use_count(), 1);  // and was destroyed after it
+}
+
+TEST_P(transport_contract, a_cycle_through_the_callback_ends_with_close) {
+  connect_pair();
+  struct connection {
+    std::unique_ptr<byte_stream> stream;
+  };
+  auto owner = std::make_shared<connection>(std::move(far));
+  const std::weak_ptr<connection> observed = owner;
+  owner->stream->on_readable([owner] {});
+  owner->stream->close();
+  owner.reset();
+  loop.run_ready();
+  EXPECT_TRUE(observed.expired());
+}
+
+TEST_P(transport_contract, paused_reading_holds_the_callback_back_until_resumed) {
+  connect_pair();
+  int calls = 0;
+  std::string text;
+  far->on_readable([&] {
+    ++calls;
+    drain(*far, text);
+  });
+  far->pause_reading();
+  write(*near, "abc");
+  bool answered = false;
+  near->on_writable_once([&] { answered = true; });
+  ASSERT_TRUE(run_until(loop, [&] { return answered; }));
+  loop.run_ready();
+  EXPECT_EQ(calls, 0);
+  far->resume_reading();
+  ASSERT_TRUE(run_until(loop, [&] { return text == "abc"; }));
+}
+
+TEST_P(transport_contract, pausing_inside_the_callback_leaves_the_rest_for_later) {
+  connect_pair();
+  std::string text;
+  far->on_readable([&] {
+    std::array<char, 2> buffer;
+    const io_result outcome = far->read(buffer);
+    if (outcome.state == io_state::done) text.append(buffer.data(), outcome.bytes);
+    far->pause_reading();
+  });
+  write(*near, "abcd");
+  ASSERT_TRUE(run_until(loop, [&] { return text == "ab"; }));
+  loop.run_ready();
+  EXPECT_EQ(text, "ab");
+  far->resume_reading();
+  EXPECT_TRUE(run_until(loop, [&] { return text == "abcd"; }));
+}
+
+TEST_P(transport_contract, a_listener_takes_many_and_stops_when_closed) {
+  std::vector<std::unique_ptr<byte_stream>> accepted, called;
+  auto listening = wire->listen(somewhere(), [&](auto stream) { accepted.push_back(std::move(stream)); });
+  ASSERT_TRUE(listening.has_value());
+  const endpoint at = (*listening)->local();
+  for (int i = 0; i < 100; ++i) {
+    wire->connect(at, 10s, [&](auto outcome) {
+      ASSERT_TRUE(outcome.has_value()) << outcome.error().message();
+      called.push_back(std::move(*outcome));
+    });
+  }
+  ASSERT_TRUE(run_until(loop, [&] { return accepted.size() == 100 && called.size() == 100; }));
+  (*listening)->close();
+  std::optional<errc> refused;
+  wire->connect(at, 10s, [&](auto outcome) {
+    ASSERT_FALSE(outcome.has_value());
+    refused = outcome.error().code();
+  });
+  ASSERT_TRUE(run_until(loop, [&] { return refused.has_value(); }));
+  EXPECT_EQ(refused, errc::connect_failed);
+}
+
+TEST_P(transport_contract, an_accept_callback_may_close_its_listener) {
+  std::unique_ptr<listener> only_one;
+  int accepted = 0;
+  auto listening = wire->listen(somewhere(), [&](auto) {
+    ++accepted;
+    only_one.reset();
+  });
+  ASSERT_TRUE(listening.has_value());
+  only_one = std::move(*listening);
+  const endpoint at = only_one->local();
+  wire->connect(at, 10s, [](auto) {});
+  ASSERT_TRUE(run_until(loop, [&] { return accepted == 1; }));
+  EXPECT_EQ(only_one, nullptr);
+}
+
+TEST_P(transport_contract, an_address_in_use_is_refused_and_free_again_after_close) {
+  auto first = wire->listen(somewhere(), [](auto) {});
+  ASSERT_TRUE(first.has_value());
+  const endpoint at = (*first)->local();
+  EXPECT_FALSE(wire->listen(at, [](auto) {}).has_value());
+  first->reset();
+  loop.run_ready();
+  EXPECT_TRUE(wire->listen(at, [](auto) {}).has_value());
+}
+
+TEST_P(transport_contract, two_threads_talk_through_it) {
+  connect_pair();
+  shard other(time, randomness);
+  auto wire_of_other = GetParam() == network::pipe ? pipes.make_transport(other) : make_tcp_transport(other);
+  std::unique_ptr<byte_stream> accepted, called;
+  auto listening = wire->listen({.host = somewhere().in_process ? "meeting" : somewhere().host, .in_process = somewhere().in_process},
+                                [&](auto stream) { accepted = std::move(stream); });
+  ASSERT_TRUE(listening.has_value());
+  const endpoint at = (*listening)->local();
+  constexpr std::size_t total = 2'000'000;
+  std::thread peer([&] {
+    std::size_t sent = 0;
+    const std::string block(5'000, 'b');
+    std::move_only_function<void()> pump = [&] {
+      while (sent < total) {
+        const std::size_t taken = write(*called, std::string_view(block).substr(0, total - sent));
+        if (taken == 0) {
+          called->on_writable_once([&] { pump(); });
+          return;
+        }
+        sent += taken;
+      }
+      called->close();
+    };
+    wire_of_other->connect(at, 10s, [&](auto outcome) {
+      ASSERT_TRUE(outcome.has_value());
+      called = std::move(*outcome);
+      pump();
+    });
+    EXPECT_TRUE(run_until(other, [&] { return sent == total; }));
+    called.reset();
+  });
+  std::string received;
+  io_state state = io_state::would_block;
+  ASSERT_TRUE(run_until(loop, [&] { return accepted != nullptr; }));
+  accepted->on_readable([&] { state = drain(*accepted, received); });
+  EXPECT_TRUE(run_until(loop, [&] { return state == io_state::end_of_stream; }));
+  EXPECT_EQ(received.size(), total);
+  EXPECT_EQ(received.find_first_not_of('b'), std::string::npos);
+  peer.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(networks, transport_contract,
+                         ::testing::Values(network::tcp_v4, network::tcp_v6, network::pipe), [](const auto& info) {
+                           switch (info.param) {
+                             case network::tcp_v4: return "tcp_v4";
+                             case network::tcp_v6: return "tcp_v6";
+                             case network::pipe: return "pipe";
+                           }
+                           return "";
+                         });
+
+class tcp : public ::testing::Test {
+ protected:
+  real_clock time;
+  real_random randomness;
+  shard loop{time, randomness};
+  std::unique_ptr<transport> wire = make_tcp_transport(loop);
+};
+
+TEST_F(tcp, names_are_resolved) {
+  auto listening = wire->listen({.host = "localhost"}, [](auto) {});
+  ASSERT_TRUE(listening.has_value()) << listening.error().message();
+  std::optional<bool> connected;
+  wire->connect({.host = "localhost", .port = (*listening)->local().port}, 10s, [&](auto outcome) { connected = outcome.has_value(); });
+  ASSERT_TRUE(run_until(loop, [&] { return connected.has_value(); }));
+  EXPECT_TRUE(*connected);
+}
+
+TEST_F(tcp, a_name_that_does_not_exist_fails) {
+  std::optional<errc> failure;
+  wire->connect({.host = "no-such-host.invalid", .port = 1}, 15s, [&](auto outcome) {
+    failure = outcome ? std::optional<errc>() : outcome.error().code();
+  });
+  ASSERT_TRUE(run_until(loop, [&] { return failure.has_value(); }));
+  EXPECT_TRUE(failure == errc::connect_failed || failure == errc::timeout);
+}
+
+TEST_F(tcp, a_peer_that_never_answers_ends_in_a_timeout) {
+  // A listener whose backlog is full drops further SYNs: nobody answers.
+  const int full = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(full, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::getsockname(full, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  ASSERT_EQ(::listen(full, 0), 0);
+  std::vector<std::unique_ptr<byte_stream>> queued;
+  std::optional<errc> failure;
+  for (int i = 0; i < 4; ++i) {
+    wire->connect({.host = "127.0.0.1", .port = ntohs(address.sin_port)}, 30ms, [&](auto outcome) {
+      if (outcome) {
+        queued.push_back(std::move(*outcome));
+      } else {
+        failure = outcome.error().code();
+      }
+    });
+  }
+  EXPECT_TRUE(run_until(loop, [&] { return failure.has_value(); }));
+  EXPECT_EQ(failure, errc::timeout);
+  ::close(full);
+}
+
+TEST_F(tcp, the_wildcard_takes_both_families_and_shows_plain_addresses) {
+  std::vector<std::string> peers;
+  auto listening = wire->listen({.host = "0.0.0.0"}, [&](auto stream) { peers.push_back(stream->peer().host); });
+  ASSERT_TRUE(listening.has_value());
+  EXPECT_EQ((*listening)->local().host, "0.0.0.0");
+  std::vector<std::unique_ptr<byte_stream>> kept;
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    const std::size_t before = kept.size();
+    wire->connect({.host = host, .port = (*listening)->local().port}, 10s, [&](auto outcome) {
+      ASSERT_TRUE(outcome.has_value());
+      kept.push_back(std::move(*outcome));
+    });
+    ASSERT_TRUE(run_until(loop, [&] { return kept.size() > before && peers.size() > before; }));
+  }
+  EXPECT_EQ(peers, (std::vector<std::string>{"127.0.0.1", "::1"}));
+}
+
+TEST_F(tcp, a_process_without_free_descriptors_accepts_again_once_it_has_some) {
+  std::vector<std::unique_ptr<byte_stream>> accepted;
+  auto listening = wire->listen({.host = "127.0.0.1"}, [&](auto stream) { accepted.push_back(std::move(stream)); });
+  ASSERT_TRUE(listening.has_value());
+  // The caller's socket is made first, then the descriptors run out before the listener may accept.
+  const int caller = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons((*listening)->local().port);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  timer_queue::timer relief(loop.timers(), [&] { ::setrlimit(RLIMIT_NOFILE, &before); });
+  loop.run_ready();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ASSERT_EQ(::connect(caller, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  loop.run_ready();
+  EXPECT_TRUE(accepted.empty());
+  relief.arm(time.now() + 1ms);
+  EXPECT_TRUE(run_until(loop, [&] { return accepted.size() == 1; }));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ::close(caller);
+}
+
+TEST(pipe_network, an_unknown_name_is_refused) {
+  real_clock time;
+  seeded_random randomness(1);
+  shard loop(time, randomness);
+  pipe_network pipes;
+  const auto wire = pipes.make_transport(loop);
+  std::optional<errc> failure;
+  wire->connect({.host = "nobody", .in_process = true}, 1s, [&](auto outcome) { failure = outcome.error().code(); });
+  EXPECT_FALSE(failure.has_value());
+  loop.run_ready();
+  EXPECT_EQ(failure, errc::connect_failed);
+}
+
+TEST(pipe_network, an_end_whose_peer_shard_is_gone_reads_the_end) {
+  real_clock time;
+  seeded_random randomness(1);
+  shard loop(time, randomness);
+  pipe_network pipes;
+  const auto wire = pipes.make_transport(loop);
+  std::unique_ptr<byte_stream> accepted;
+  const auto listening = wire->listen({.host = "here", .in_process = true}, [&](auto stream) { accepted = std::move(stream); });
+  {
+    shard other(time, randomness);
+    std::unique_ptr<byte_stream> called;
+    const auto caller = pipes.make_transport(other);
+    caller->connect({.host = "here", .in_process = true}, 1s, [&](auto outcome) { called = std::move(*outcome); });
+    other.run_ready();
+    loop.run_ready();
+    ASSERT_TRUE(called && accepted);
+    called->on_readable([] {});
+  }
+  const std::string_view piece = "x";
+  EXPECT_EQ(accepted->write({&piece, 1}).state, io_state::failed);
+  std::array<char, 8> buffer;
+  EXPECT_EQ(accepted->read(buffer).state, io_state::end_of_stream);
+}
+
+TEST(endpoint, is_written_as_urls_write_it) {
+  EXPECT_EQ((endpoint{.host = "127.0.0.1", .port = 4222}).text(), "127.0.0.1:4222");
+  EXPECT_EQ((endpoint{.host = "::1", .port = 4222}).text(), "[::1]:4222");
+  EXPECT_EQ((endpoint{.host = "broker", .in_process = true}).text(), "broker");
+}
+
+}  // namespace
+}  // namespace tern::runtime
