@@ -29,7 +29,6 @@ namespace tern::jetstream {
 
 class consumer;
 class push_delivery;
-enum class removal_reason;
 
 // What a consumer asks of the set that owns it.
 class consumer_owner {
@@ -54,8 +53,14 @@ class consumer final : public routing::receiver {
   void start_new();  // chooses the start position (13.2) and writes it down
   void resume();     // takes what the store recovered, pulled back into the stream (22)
   void open();       // from now on requests, acknowledgements and time reach it
-  // Waiting pulls are told `409 <why>`; `with_pending` adds what was left of them. Nothing is delivered afterwards.
-  void close(std::string_view why, bool with_pending);
+  // Nothing reaches it any more and nothing is delivered; waiting pulls are told later, by end_pulls().
+  void retire();
+  // Waiting pulls are told `409 <why>`; `with_pending` adds what was left of them.
+  void end_pulls(std::string_view why, bool with_pending);
+  // Deliveries wait until release(): the answer to the create comes first (Appendix B).
+  void hold() { held_ = true; }
+  void release();
+  void wake() { wake_soon(); }
   void update(consumer_config config);
   void flush();      // hands buffered deltas to the store
 
@@ -76,6 +81,7 @@ class consumer final : public routing::receiver {
   // An empty time resumes. Returns what stands in the answer.
   void pause(std::optional<zoned_time> until);
   bool paused() const;
+  void tell_paused();
   std::optional<protocol::api_error> unpin(std::string_view group);
 
   // --- receiver ---
@@ -167,7 +173,6 @@ class consumer final : public routing::receiver {
   void tell_max_deliveries(storage::sequence number, std::uint64_t deliveries);
   void tell_nak(const ack_numbers& numbers);
   void tell_terminated(const ack_numbers& numbers, std::string_view reason);
-  void tell_paused();
   void tell_pin(std::string_view what, std::string_view type, std::string_view extra_key, std::string_view extra);
   void sample_ack(const ack_numbers& numbers, const pending_entry& entry);
   std::string event_subject(std::string_view what) const;
@@ -186,6 +191,8 @@ class consumer final : public routing::receiver {
   storage::consumer_record& record_;
   bool durable_state_ = false;  // deltas go to the disk
   bool open_ = false;
+  bool held_ = false;
+  bool pause_was_armed_ = false;
 
   consumer_state state_;
   redelivery_queue redelivery_;
@@ -197,6 +204,7 @@ class consumer final : public routing::receiver {
   delta_writer deltas_;
 
   bool pumping_ = false;
+  std::uint64_t sent_bytes_ = 0;
   int sample_percent_ = 0;
   storage::sequence replay_until_ = 0;      // original pace up to here
   std::optional<time_point> replay_stamp_;  // of the message delivered last
@@ -212,7 +220,6 @@ class consumer final : public routing::receiver {
 
   std::vector<routing::subscription*> subscriptions_;
   std::string ack_prefix_;
-  std::size_t ack_v2_prefix_ = 0;  // tokens before the numbers are skipped by count
   std::string reply_buffer_, header_buffer_;
 
   timer_queue::timer redelivery_timer_, pump_timer_, flush_timer_, inactivity_timer_, pin_timer_, pause_timer_;

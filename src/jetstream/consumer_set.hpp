@@ -6,6 +6,7 @@
 #include "jetstream/stream_context.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,11 +49,18 @@ class consumer_set {
   void handle_delete(api_request& request, std::string_view name);
   void handle_names(api_request& request);
   void handle_list(api_request& request);
+  void handle_pause(api_request& request, std::string_view name);
+  // Checks the body, then the consumer (17.2).
+  void handle_unpin(api_request& request, std::string_view name);
 
   // At start-up: rebuilds every consumer from the store's records (22). Unreadable ones stay offline and are reported.
   void recover();
 
   consumer* find(std::string_view name);
+  // By name; direct ones included. For monitoring.
+  void for_each(const std::function<void(consumer&)>& visit) const;
+  // CONSUMER.INFO's object of each, as monitoring shows them: `{...},{...}`, direct ones left out.
+  void append_infos(std::string& json) const;
 
  private:
   struct implementation;

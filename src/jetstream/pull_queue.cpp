@@ -1,7 +1,6 @@
 #include "jetstream/pull_queue.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace tern::jetstream {
@@ -30,15 +29,10 @@ pull_queue::list::iterator pull_queue::place_for(std::int64_t priority, bool by_
   return at;
 }
 
-pull_queue::list::iterator pull_queue::find(const waiting_pull& what) {
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting_pull& one) { return &one == &what; });
-  assert(found != waiting_.end());
-  return found;
-}
-
 waiting_pull& pull_queue::add(const pull_request& asked, std::string_view reply, bool by_priority) {
   if (spare_.empty()) {
     waiting_pull& made = spare_.emplace_back();
+    made.place = std::prev(spare_.end());
     made.clock = std::make_unique<timer_queue::timer>(timers_, [this, &made] { on_clock_(made); });
   }
   waiting_pull& added = spare_.front();
@@ -55,13 +49,13 @@ waiting_pull& pull_queue::add(const pull_request& asked, std::string_view reply,
 void pull_queue::remove(waiting_pull& what) {
   if (what.asked.no_wait) --no_wait_;
   what.clock->disarm();
-  spare_.splice(spare_.end(), waiting_, find(what));
+  spare_.splice(spare_.end(), waiting_, what.place);
   // The request's own timer may be what runs now, so the newest spare one stays.
   while (spare_.size() > spare_max) spare_.pop_front();
 }
 
 void pull_queue::rotate(waiting_pull& what, bool by_priority) {
-  const auto at = find(what);
+  const auto at = what.place;
   if (!by_priority) {
     waiting_.splice(waiting_.end(), waiting_, at);
     return;

@@ -22,6 +22,7 @@ struct waiting_pull {
   std::optional<time_point> expires_at;
   time_point next_heartbeat{};  // when asked.idle_heartbeat is set
   std::unique_ptr<timer_queue::timer> clock;  // expiry and heartbeats
+  std::list<waiting_pull>::iterator place;    // its own, in whichever list of the queue holds it
 
   bool satisfied() const { return asked.batch <= 0; }
 };
@@ -58,7 +59,6 @@ class pull_queue {
 
  private:
   using list = std::list<waiting_pull>;
-  list::iterator find(const waiting_pull& what);
   list::iterator place_for(std::int64_t priority, bool by_priority);
 
   timer_queue& timers_;
