@@ -64,18 +64,11 @@ parse_outcome client_parser::consume(std::string_view bytes, Handler& handler) {
   input in{bytes.data(), bytes.data(), bytes.data() + bytes.size()};
   while (in.at != in.end) {
     parse_outcome outcome;
-    // Messages whose line is whole; anything else goes byte by byte.
-    const char* newline = nullptr;
-    const bool at_start = state_ == operation_state::start && in.left() > 6;
-    if (at_start && std::memcmp(in.at, "MSG ", 4) == 0 && !is_blank(in.at[4]) &&
-        (newline = static_cast<const char*>(std::memchr(in.at, '\n', in.left()))) != nullptr) [[likely]] {
-      const std::string_view line = without_cr({in.at + 4, static_cast<std::size_t>(newline - in.at - 4)});
-      in.at = newline + 1;
+    // Messages in their common spelling, when the line is whole; anything else goes byte by byte.
+    std::string_view line;
+    if (state_ == operation_state::start && begins(in, "MSG ") && whole_line(in, 4, line)) [[likely]] {
       outcome = message(in, line, false, handler);
-    } else if (at_start && std::memcmp(in.at, "HMSG ", 5) == 0 && !is_blank(in.at[5]) &&
-               (newline = static_cast<const char*>(std::memchr(in.at, '\n', in.left()))) != nullptr) {
-      const std::string_view line = without_cr({in.at + 5, static_cast<std::size_t>(newline - in.at - 5)});
-      in.at = newline + 1;
+    } else if (state_ == operation_state::start && begins(in, "HMSG ") && whole_line(in, 5, line)) {
       outcome = message(in, line, true, handler);
     } else {
       outcome = step(in, handler);

@@ -3,7 +3,9 @@
 // case-sensitive, at line starts only.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,18 +23,29 @@ class header_view {
  public:
   class iterator {
    public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = header_field;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const header_field*;
+    using reference = const header_field&;
+
+    iterator() = default;
     const header_field& operator*() const { return field_; }
     const header_field* operator->() const { return &field_; }
     iterator& operator++() {
       advance();
       return *this;
     }
+    iterator operator++(int) {
+      const iterator before = *this;
+      advance();
+      return before;
+    }
     bool operator==(const iterator& other) const { return at_ == other.at_; }
 
    private:
     friend class header_view;
     iterator(std::string_view block, std::size_t at) : block_(block), next_(at) { advance(); }
-    iterator() = default;
     void advance();
     std::string_view block_;
     std::size_t at_ = std::string_view::npos;  // of the current line; npos: the end

@@ -87,6 +87,20 @@ class parser_core {
     if (line.back() == '\r' || line.find('\r') != std::string_view::npos) line.remove_suffix(1);
     return line;
   }
+  static bool begins(const input& in, std::string_view letters) {
+    return in.left() >= letters.size() && std::memcmp(in.at, letters.data(), letters.size()) == 0;
+  }
+  // The arguments behind the first `skip` bytes when they begin there and the line is whole; then it is taken.
+  static bool whole_line(input& in, std::size_t skip, std::string_view& line) {
+    const char* const begin = in.at + skip;
+    if (begin == in.end || is_blank(*begin) || *begin == '\n') return false;
+    const auto* newline =
+        static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(in.end - begin)));
+    if (newline == nullptr) return false;
+    line = without_cr({begin, static_cast<std::size_t>(newline - begin)});
+    in.at = newline + 1;
+    return true;
+  }
   // Skips to behind the next LF; false when there is none yet.
   static bool skip_line(input& in) {
     const void* newline = std::memchr(in.at, '\n', in.left());

@@ -44,6 +44,8 @@ class server_parser : public parser_core {
 
  private:
   template <class Handler>
+  parse_outcome whole_operation(input& in, Handler& handler);
+  template <class Handler>
   parse_outcome step(input& in, Handler& handler);
   template <class Handler>
   parse_outcome argument_step(input& in, Handler& handler);
@@ -91,18 +93,7 @@ parse_outcome server_parser::consume(std::string_view bytes, Handler& handler) {
       if (gate_closed_ && (*in.at | 0x20) != 'c' && !handler.on_gated_operation(*in.at)) {
         return stop(in, parse_outcome::stopped);
       }
-      // The common operations, when their line is whole. Anything else goes byte by byte.
-      const char* newline = nullptr;
-      if (in.left() > 5 && std::memcmp(in.at, "PUB ", 4) == 0 && !is_blank(in.at[4]) &&
-          (newline = static_cast<const char*>(std::memchr(in.at + 4, '\n', in.left() - 4))) != nullptr &&
-          newline != in.at + 4) [[likely]] {
-        const std::string_view line = without_cr({in.at + 4, static_cast<std::size_t>(newline - in.at - 4)});
-        if (line.size() > line_max_) return stop(in, parse_outcome::control_line_too_long);
-        in.at = newline + 1;
-        outcome = publish(in, line, false, handler);
-      } else {
-        outcome = step(in, handler);
-      }
+      outcome = whole_operation(in, handler);
     } else {
       outcome = step(in, handler);
     }
@@ -113,6 +104,29 @@ parse_outcome server_parser::consume(std::string_view bytes, Handler& handler) {
   }
   taken_ = bytes.size();
   return parse_outcome::more;
+}
+
+// The common operations in their common spelling, when the line is whole; anything else goes byte by byte.
+template <class Handler>
+parse_outcome server_parser::whole_operation(input& in, Handler& handler) {
+  std::string_view line;
+  if (begins(in, "PUB ")) [[likely]] {
+    if (whole_line(in, 4, line)) {
+      return line.size() > line_max_ ? parse_outcome::control_line_too_long : publish(in, line, false, handler);
+    }
+  } else if (begins(in, "HPUB ")) {
+    if (whole_line(in, 5, line)) {
+      return line.size() > line_max_ ? parse_outcome::control_line_too_long : publish(in, line, true, handler);
+    }
+  } else if (begins(in, "SUB ")) {
+    if (whole_line(in, 4, line)) {
+      return line.size() > line_max_ ? parse_outcome::control_line_too_long : subscribe(in, line, handler);
+    }
+  } else if (begins(in, "PING\r\n")) {
+    in.at += 6;
+    return to_outcome(handler.on_ping());
+  }
+  return step(in, handler);
 }
 
 // Takes at least one byte, or moves from a blank to an argument.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace tern::protocol {
@@ -12,11 +13,22 @@ class subject_tokens {
  public:
   class iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::string_view*;
+    using reference = std::string_view;
+
     std::string_view operator*() const { return subject_.substr(begin_, end_ - begin_); }
     iterator& operator++() {
       begin_ = end_ + 1;
       end_ = begin_ > subject_.size() ? begin_ : find_end();
       return *this;
+    }
+    iterator operator++(int) {
+      const iterator before = *this;
+      ++*this;
+      return before;
     }
     bool operator==(const iterator& other) const { return begin_ == other.begin_; }
 
