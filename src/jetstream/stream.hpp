@@ -1,0 +1,166 @@
+// A stream: takes what is published on its subjects, keeps it within its limits, answers reads, and owns its consumers.
+//
+// A publish is checked against the committed and the staged state together, appended to the log, and acknowledged when its
+// batch is committed (on_committed). Everything that removes messages goes through remove() or purge(), which tell the
+// consumers first.
+//
+// Owned by account_streams; one shard. Invariants: last_sequence_ is the last staged or committed sequence; staged_ holds
+// one entry per staged message or skip, in order. (jetstream 3-6, 8, 9, 22)
+#pragma once
+
+#include "jetstream/account_streams.hpp"
+#include "jetstream/consumer_set.hpp"
+#include "jetstream/publish_headers.hpp"
+#include "jetstream/staged_queue.hpp"
+#include "jetstream/stream_context.hpp"
+#include "protocol/jetstream_error.hpp"
+#include "storage/dedup_window.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern::jetstream {
+
+class direct_reader;
+
+// How durable an acknowledgement of such a stream is (design section 1).
+storage::durability durability_of(const stream_config& config, const options& settings);
+
+// What the store keeps about a stream.
+struct stored_stream {
+  stream_config config;
+  time_point created{};
+  std::string identity;  // 8 characters, fixed from creation on
+};
+
+class stream final : public stream_context, private routing::receiver, private storage::log_owner {
+ public:
+  stream(account_streams& owner, storage::stream_record& record, stored_stream what);
+  ~stream() override;
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+
+  // --- life ---
+  // Rebuilds what is not stored as such: the ids of the duplicate window, consumers, limits that had no time to act (22).
+  void recover();
+  // Takes publishes and direct gets from now on.
+  void open();
+  // A checked configuration; enforced on what is stored before this returns.
+  void update(stream_config next);
+  // Consumers are told and go; the record is left to the caller.
+  void close_for_deletion();
+  void shutdown();
+
+  // --- stream_context ---
+  const stream_config& config() const override { return stored_.config; }
+  storage::stream_log& log() override { return log_; }
+  storage::stream_record& record() override { return record_; }
+  routing::account& account() override { return owner_.account(); }
+  environment& surroundings() override { return surroundings_; }
+  const account_limits& limits() const override { return owner_.limits; }
+  void on_settled(storage::sequence number) override;
+  void on_interest_changed() override;
+  void advise(std::string_view subject, std::string_view body) override;
+
+  // --- reads ---
+  const std::string& name() const { return stored_.config.name; }
+  time_point created() const { return stored_.created; }
+  const std::string& identity() const { return stored_.identity; }
+  const storage::log_state& state() const { return log_.state(); }
+  const storage::stream_log& log() const { return log_; }
+  storage::durability level() const { return record_.level(); }
+  consumer_set& consumers() { return consumers_; }
+  const consumer_set& consumers() const { return consumers_; }
+
+  // --- removal ---
+  // One message by an API call. False when there is none.
+  bool delete_message(storage::sequence number, bool erase);
+  std::uint64_t purge(const storage::stream_log::purge_request& what);
+
+ private:
+  struct incoming;  // one publish under way
+  struct deferred_publish {
+    bool direct_get = false;
+    std::uint64_t tag = 0;
+    std::string subject, reply, headers, payload;
+  };
+  using problem = std::optional<protocol::api_error>;
+
+  // --- publishing (stream_publish.cpp) ---
+  bool deliver(routing::subscription& to, const routing::message& what) override;
+  void take(std::uint64_t tag, const routing::message& what);
+  void defer(std::uint64_t tag, const routing::message& what);
+  void take_deferred();
+  void accept(const routing::message& what);
+  bool has_room(const incoming& what);
+  problem check_headers(const incoming& what) const;
+  problem check_expectations(const incoming& what);
+  problem check_after_dedup(incoming& what) const;
+  problem check_discard_new(const incoming& what, staged_publish& entry);
+  bool answer_duplicate(const incoming& what);
+  void stage(const incoming& what, staged_publish entry);
+  void stage_skip(const incoming& what, staged_publish entry);
+  void await_skips();
+  storage::sequence last_of_subject(std::string_view subject);
+  void acknowledge(std::string_view reply, storage::sequence number, bool duplicate);
+  void refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers = {});
+  void answer_reached();
+  void on_committed(storage::sequence number, std::string_view subject, std::uint64_t record_bytes) override;
+  void on_commit_failed(const error& why) override;
+
+  // --- limits and retention (stream_limits.cpp) ---
+  bool limits_remove() const { return !stored_.config.sealed; }
+  void remove(storage::sequence number, removal_reason why, bool erase = false);
+  void enforce_subject_limit(std::string_view subject);
+  void enforce_totals();
+  void enforce_everything();
+  void roll_up(rollup_scope scope, std::string_view subject, storage::sequence below);
+  void arm_age_timer();
+  void expire();
+  void scan_interest();
+  void settle_usage();
+
+  void subscribe_subjects();
+  void subscribe_direct_get();
+  void load_last_message_id();
+  void rebuild_duplicate_window();
+  void save();
+
+  account_streams& owner_;
+  environment& surroundings_;
+  storage::stream_record& record_;
+  storage::stream_log& log_;
+  stored_stream stored_;
+  consumer_set consumers_;
+  std::unique_ptr<direct_reader> direct_;
+
+  std::vector<routing::subscription*> subject_interest_;
+  std::vector<routing::subscription*> direct_interest_;
+
+  storage::sequence last_sequence_ = 0;
+  time_point last_timestamp_{};
+  std::string last_message_id_;
+  storage::dedup_window duplicates_;
+  staged_queue staged_;
+  storage::sequence announced_ = 0;  // consumers know of messages up to here
+  bool awaiting_skips_ = false;
+  bool closed_ = false;
+  std::string ack_prefix_;  // `{"stream":"S","seq":`
+  std::string ack_;
+
+  std::deque<deferred_publish> deferred_;
+  timer_queue::timer deferred_timer_;
+  timer_queue::timer age_timer_;
+  timer_queue::timer interest_timer_;
+  storage::sequence interest_scan_from_ = 0;  // 0: no scan under way
+  std::uint64_t counted_bytes_ = 0;           // of what the account was told
+  std::string scratch_subject_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for actions that the store runs later
+};
+
+}  // namespace tern::jetstream
