@@ -72,6 +72,14 @@ void list_consumers(account_streams& in, api_request& request) {
   if (auto* set = consumers_of(in, request)) set->handle_list(request);
 }
 
+void pause_consumer(account_streams& in, api_request& request) {
+  if (auto* set = consumers_of(in, request)) set->handle_pause(request, token(request, consumer_token));
+}
+
+void unpin_consumer(account_streams& in, api_request& request) {
+  if (auto* set = consumers_of(in, request)) set->handle_unpin(request, token(request, consumer_token));
+}
+
 void needs_cluster(account_streams&, api_request& request) {
   request.respond_error(jetstream_errc::cluster_required);
 }
@@ -87,6 +95,7 @@ void no_restores(account_streams&, api_request& request) {
 constexpr std::string_view page_of_names = ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":null";
 constexpr std::string_view page_of_streams = ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":[]";
 constexpr std::string_view page_of_subjects = ",\"total\":0,\"offset\":0,\"limit\":0";
+constexpr std::string_view not_paused = ",\"paused\":false,\"pause_until\":\"0001-01-01T00:00:00Z\"";
 constexpr std::string_view page_of_consumers = ",\"total\":0,\"offset\":0,\"limit\":0,\"consumers\":[]";
 
 const std::array routes = {
@@ -116,6 +125,8 @@ const std::array routes = {
     api_route{"CONSUMER.LIST.*", {"consumer_list_response", page_of_consumers}, &list_consumers},
     api_route{"CONSUMER.INFO.*.*", {"consumer_info_response"}, &consumer_info},
     api_route{"CONSUMER.DELETE.*.*", {"consumer_delete_response"}, &delete_consumer},
+    api_route{"CONSUMER.PAUSE.*.*", {"consumer_pause_response", not_paused}, &pause_consumer},
+    api_route{"CONSUMER.UNPIN.*.*", {"consumer_unpin_response"}, &unpin_consumer},
     api_route{"CONSUMER.LEADER.STEPDOWN.*.*", {"consumer_leader_stepdown_response"}, &needs_cluster},
 };
 

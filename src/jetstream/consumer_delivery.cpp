@@ -133,6 +133,7 @@ bool consumer::send(std::string_view to, candidate& what, std::string_view pin) 
     protocol::append_header(header_buffer_, "Nats-Pin-Id", pin);
     what.headers = header_buffer_;
   }
+  const stream_context::delivery_scope views(owner_.stream());
   return account().publish_to(to, {what.message.subject, what.reply, what.headers, what.payload}) > 0;
 }
 
