@@ -24,24 +24,27 @@ template <class Value>
 class filter_trie {
  public:
   void insert(std::string_view pattern, Value value) {
+    ++size_;
+    if (is_deep(pattern)) {
+      deep_.emplace_back(pattern, std::move(value));
+      return;
+    }
     node* at = &root_;
     token_reader tokens{pattern};
     while (!tokens.done) {
       const auto token = tokens.next();
       if (token == ">" && tokens.done) {
         at->tail.push_back(std::move(value));
-        ++size_;
         return;
       }
       at = &at->child(token);
     }
     at->here.push_back(std::move(value));
-    ++size_;
   }
 
   // One entry of that pattern and value. False when there is none.
   bool remove(std::string_view pattern, const Value& value) {
-    const bool removed = remove_below(root_, token_reader{pattern}, value);
+    const bool removed = is_deep(pattern) ? remove_deep(pattern, value) : remove_below(root_, token_reader{pattern}, value);
     size_ -= removed;
     return removed;
   }
@@ -52,18 +55,18 @@ class filter_trie {
       visit(value);
       return true;
     };
-    match_below(root_, token_reader{subject}, always);
+    match(subject, always);
   }
 
   bool any_match(std::string_view subject) const {
     auto stop = [](const Value&) { return false; };
-    return !match_below(root_, token_reader{subject}, stop);
+    return !match(subject, stop);
   }
 
   // Some subject matches `pattern` and a pattern that is stored.
   bool collides(std::string_view pattern) const {
     auto stop = [](const Value&) { return false; };
-    return !overlap_below(root_, token_reader{pattern}, stop);
+    return !overlap(pattern, stop);
   }
 
   // The values of all stored patterns that some subject of `pattern` matches.
@@ -73,7 +76,7 @@ class filter_trie {
       visit(value);
       return true;
     };
-    overlap_below(root_, token_reader{pattern}, always);
+    overlap(pattern, always);
   }
 
   std::size_t size() const { return size_; }
@@ -97,6 +100,35 @@ class filter_trie {
     }
     bool bare() const { return children.empty() && star == nullptr && here.empty() && tail.empty(); }
   };
+
+  // The trie is walked by recursion, so what is deeper than any honest subject stands in a list.
+  static bool is_deep(std::string_view pattern) {
+    return std::count(pattern.begin(), pattern.end(), '.') >= static_cast<std::ptrdiff_t>(max_depth);
+  }
+  bool remove_deep(std::string_view pattern, const Value& value) {
+    const auto found = std::find_if(deep_.begin(), deep_.end(),
+                                    [&](const auto& each) { return each.first == pattern && each.second == value; });
+    if (found == deep_.end()) return false;
+    deep_.erase(found);
+    return true;
+  }
+
+  template <class Visit>
+  bool match(std::string_view subject, Visit& visit) const {
+    if (!match_below(root_, token_reader{subject}, visit)) return false;
+    for (const auto& [pattern, value] : deep_) {
+      if (pattern_matches(pattern, subject) && !visit(value)) return false;
+    }
+    return true;
+  }
+  template <class Visit>
+  bool overlap(std::string_view wanted, Visit& visit) const {
+    if (!overlap_below(root_, token_reader{wanted}, visit)) return false;
+    for (const auto& [pattern, value] : deep_) {
+      if (patterns_overlap(pattern, wanted) && !visit(value)) return false;
+    }
+    return true;
+  }
 
   static bool take(std::vector<Value>& from, const Value& value) {
     const auto found = std::find(from.begin(), from.end(), value);
@@ -170,7 +202,10 @@ class filter_trie {
     return found == at.children.end() || descend(*found->second);
   }
 
+  static constexpr std::size_t max_depth = 128;
+
   node root_;
+  std::vector<std::pair<std::string, Value>> deep_;
   std::size_t size_ = 0;
 };
 

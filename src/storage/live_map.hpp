@@ -53,7 +53,17 @@ class live_map {
     std::unique_ptr<bitmap> bits;
     std::uint16_t begin = 0;
   };
-  struct place;
+  using slot = counted_directory<block>::slot;
+
+  static sequence begin_of(const slot& where) { return where.key << block_bits; }
+  static bitmap& bits_of(slot& where);
+  static bool is_live(const slot& where, unsigned inside);
+  static unsigned live_below(const slot& where, unsigned inside);
+  static unsigned next_live(const slot& where, unsigned inside);      // block_size: none
+  static unsigned previous_live(const slot& where, unsigned inside);  // block_size: none
+  static unsigned next_dead(const slot& where, unsigned inside);      // block_size: none
+  static unsigned nth_live(const slot& where, std::uint64_t rank);
+  sequence run_end(std::size_t place, sequence from) const;
 
   counted_directory<block> blocks_;
 };

@@ -53,7 +53,7 @@ class subject_index {
   bool remove(subject_id subject, sequence number);  // false: not there
 
   // --- one subject ---
-  std::string_view name(subject_id subject) const;  // the view stays while the number does
+  std::string_view name(subject_id subject) const;  // the view stays while the number does; empty for free ones
   subject_totals totals(subject_id subject) const { return totals_of(entry_of(subject)); }
   const posting_list& postings(subject_id subject) const { return entry_of(subject).postings; }
   std::optional<sequence> next(subject_id subject, sequence from) const { return postings(subject).next(from); }
@@ -80,7 +80,7 @@ class subject_index {
   void watch(std::string_view pattern, subject_watcher& who);
   void unwatch(std::string_view pattern, subject_watcher& who);
 
-  std::size_t heap_bytes() const;
+  std::size_t heap_bytes() const;  // costs the number of subjects
 
  private:
   struct entry {
@@ -104,26 +104,24 @@ class subject_index {
   }
   node& node_at(reference place) const { return *reinterpret_cast<node*>(nodes_.at(place)); }
   subject_id new_entry(std::string_view subject);
-  void free_entry(subject_id subject);
   void free_if_unused(subject_id subject);
   subject_id any_leaf(reference below) const;
   void insert_leaf(std::string_view subject, subject_id id);
   void remove_leaf(std::string_view subject);
   void change_weight(std::string_view subject, std::int32_t by);
   std::uint32_t weight_of(reference what) const;
-  reference make_node(std::uint32_t depth, std::uint16_t capacity);
+  reference make_node(std::uint32_t depth, std::size_t size_class);
   void free_node(reference what);
-  reference resized(reference what, std::uint16_t capacity);
-  reference add_child(reference parent, unsigned symbol, reference child);
-  reference remove_child(reference parent, unsigned symbol);
+  reference resized(reference what, std::size_t size_class);
+  reference with_child(reference parent, unsigned symbol, reference child);
+  reference without_child(reference parent, unsigned symbol);
 
-  mutable slab nodes_, names_;
+  slab nodes_, names_;
   std::vector<std::unique_ptr<page>> pages_;
   subject_id id_bound_ = 1;
   subject_id free_ids_ = no_subject;
   reference root_ = 0;
   std::uint64_t subjects_ = 0;
-  std::uint64_t posting_bytes_ = 0;
   filter_trie<subject_watcher*> watchers_;
 };
 
