@@ -19,14 +19,13 @@ bool parser_core::collect_line(input& in, std::string_view& line, bool& too_long
   in.at = newline == nullptr ? in.end : newline + 1;
   if (newline != nullptr && argument_.empty()) {
     line = without_cr(piece);
-    too_long = line.size() > line_max_;
+    too_long = exceeds_limit(piece);
     return true;
   }
   // One byte more than the limit may be a CR; what is beyond it needs no room.
   const std::size_t room = line_max_ + 2 - std::min(argument_.size(), line_max_ + 2);
   argument_.append(piece.substr(0, room));
-  const bool ends_in_cr = !argument_.empty() && argument_.back() == '\r';
-  too_long = argument_.size() - (ends_in_cr ? 1 : 0) > line_max_;
+  too_long = exceeds_limit(argument_);
   if (newline == nullptr) return false;
   line = without_cr(argument_);
   return true;

@@ -81,6 +81,10 @@ class parser_core {
 
   // Takes bytes up to LF; true when the line is whole: `line` is then what stands before LF and one CR. Sets `too_long`.
   bool collect_line(input& in, std::string_view& line, bool& too_long);
+  // What the limit counts: everything before LF but one CR at the end. It holds for pieces of a line as for the whole.
+  bool exceeds_limit(std::string_view piece) const {
+    return piece.size() - (!piece.empty() && piece.back() == '\r' ? 1 : 0) > line_max_;
+  }
   // Cuts off the CR. A line with a CR elsewhere and none at its end loses its last byte, as for the peer.
   static std::string_view without_cr(std::string_view line) {
     if (line.empty()) return line;
@@ -90,14 +94,17 @@ class parser_core {
   static bool begins(const input& in, std::string_view letters) {
     return in.left() >= letters.size() && std::memcmp(in.at, letters.data(), letters.size()) == 0;
   }
-  // The arguments behind the first `skip` bytes when they begin there and the line is whole; then it is taken.
-  static bool whole_line(input& in, std::size_t skip, std::string_view& line) {
+  // The arguments behind the first `skip` bytes when they begin there, the line is whole and not too long; then it is
+  // taken. Otherwise nothing is, and going on byte by byte finds out.
+  bool whole_line(input& in, std::size_t skip, std::string_view& line) const {
     const char* const begin = in.at + skip;
     if (begin == in.end || is_blank(*begin) || *begin == '\n') return false;
     const auto* newline =
         static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(in.end - begin)));
     if (newline == nullptr) return false;
-    line = without_cr({begin, static_cast<std::size_t>(newline - begin)});
+    const std::string_view piece(begin, static_cast<std::size_t>(newline - begin));
+    if (exceeds_limit(piece)) [[unlikely]] return false;
+    line = without_cr(piece);
     in.at = newline + 1;
     return true;
   }

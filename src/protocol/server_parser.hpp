@@ -111,17 +111,11 @@ template <class Handler>
 parse_outcome server_parser::whole_operation(input& in, Handler& handler) {
   std::string_view line;
   if (begins(in, "PUB ")) [[likely]] {
-    if (whole_line(in, 4, line)) {
-      return line.size() > line_max_ ? parse_outcome::control_line_too_long : publish(in, line, false, handler);
-    }
+    if (whole_line(in, 4, line)) return publish(in, line, false, handler);
   } else if (begins(in, "HPUB ")) {
-    if (whole_line(in, 5, line)) {
-      return line.size() > line_max_ ? parse_outcome::control_line_too_long : publish(in, line, true, handler);
-    }
+    if (whole_line(in, 5, line)) return publish(in, line, true, handler);
   } else if (begins(in, "SUB ")) {
-    if (whole_line(in, 4, line)) {
-      return line.size() > line_max_ ? parse_outcome::control_line_too_long : subscribe(in, line, handler);
-    }
+    if (whole_line(in, 4, line)) return subscribe(in, line, handler);
   } else if (begins(in, "PING\r\n")) {
     in.at += 6;
     return to_outcome(handler.on_ping());

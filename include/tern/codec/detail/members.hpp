@@ -10,6 +10,13 @@ namespace tern::codec::detail {
 
 inline constexpr std::size_t members_max = 64;
 
+// The conversion is never called, so it needs no definition.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#pragma clang diagnostic ignored "-Wundefined-inline"
+#endif
+
 // Converts to any member type but to the aggregate itself, so that copying is not mistaken for a first member.
 template <class Owner>
 struct anything {
@@ -17,6 +24,11 @@ struct anything {
     requires(!std::is_same_v<Member, Owner>)
   operator Member() const;
 };
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
 template <class Owner, std::size_t>
 using anything_at = anything<Owner>;
 
