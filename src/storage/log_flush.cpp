@@ -1,0 +1,181 @@
+// How a segmented_log's bytes reach its files, and the state that makes them findable after a restart.
+#include "storage/name_encoding.hpp"
+#include "storage/segment_footer.hpp"
+#include "storage/segmented_log.hpp"
+
+#include <algorithm>
+
+namespace tern::storage {
+
+namespace {
+constexpr std::uint64_t tail_limit = 2 << 20;  // trimmed to half of it
+}  // namespace
+
+std::string segment_path(const std::string& directory, std::uint64_t number) {
+  return directory + "/" + hex_number(number) + ".seg";
+}
+
+bool segmented_log::needs_flush() const {
+  for (auto at = segments_.rbegin(); at != segments_.rend(); ++at) {
+    if ((*at)->submitted < (*at)->size || (*at)->wants_footer()) return true;
+    if ((*at)->written == (*at)->size && (*at)->sealed) break;
+  }
+  return false;
+}
+
+result<void> segmented_log::flush(runtime::disk_batch& batch, const std::string& directory) {
+  for (auto& each : segments_) {
+    auto& what = *each;
+    const bool has_bytes = what.submitted < what.size;
+    if (!has_bytes && !what.wants_footer()) continue;
+    if (what.file == nullptr) {
+      auto file = core_.disk->open(segment_path(directory, what.number), runtime::open_mode::create);
+      if (!file) return std::unexpected(std::move(file.error()).within(title_));
+      what.file = std::move(*file);
+      what.name_unsynced = true;
+    }
+    if (has_bytes) {
+      batch.operations.push_back(runtime::disk_op::write{
+          what.file, what.submitted, what.tail.substr(static_cast<std::size_t>(what.submitted - what.tail_base))});
+      what.submitted = what.size;
+    }
+    if (what.wants_footer()) {
+      // The header tells the last sequence from now on, so that it survives its messages (storage D5).
+      batch.operations.push_back(runtime::disk_op::write{
+          what.file, 0, encode_segment_header({format_version, 0, 0, stream_, what.number, what.base, what.last})});
+      auto footer = encode_footer(what, stream_, [this](subject_id id) { return subjects_.name(id); });
+      what.file_size = what.size + footer.size();
+      batch.operations.push_back(runtime::disk_op::write{what.file, what.size, std::move(footer)});
+      what.footer_submitted = true;
+    }
+    what.unsynced = true;
+  }
+  return {};
+}
+
+void segmented_log::erase_bytes(runtime::disk_batch& batch, const erase_request& what) {
+  for (auto& each : segments_) {
+    if (each->number != what.segment_number) continue;
+    // A header of the same size takes the message's place, so that a scan still finds what follows.
+    std::string bytes(what.length, '\0');
+    record_header header;
+    header.kind = record_kind::erased;
+    header.stream = stream_;
+    header.sequence = what.number;
+    header.time = each->places[each->index_of(what.number)].time;
+    header.body_length = what.length - static_cast<std::uint32_t>(record_header_size);
+    header.body_hash = hash64(std::string_view(bytes).substr(record_header_size));
+    write_header(bytes.data(), header);
+    if (what.offset >= each->tail_base) {
+      std::copy(bytes.begin(), bytes.end(), each->tail.begin() + static_cast<std::ptrdiff_t>(what.offset - each->tail_base));
+    }
+    if (what.offset < each->submitted && each->file != nullptr) {
+      core_.cache.forget(each->key, what.offset, what.length);
+      batch.operations.push_back(runtime::disk_op::write{each->file, what.offset, std::move(bytes)});
+      each->unsynced = true;
+      dirty_ = true;
+    }
+    return;
+  }
+}
+
+void segmented_log::flushed(bool arrived) {
+  for (auto& each : segments_) {
+    if (!arrived) {
+      each->submitted = each->written;
+      each->footer_submitted = false;
+      continue;
+    }
+    if (each->written == each->submitted) continue;
+    each->written = each->submitted;
+    each->trim_tail(each->sealed ? 0 : each->tail.size() > tail_limit ? tail_limit / 2 : each->tail.size());
+  }
+}
+
+void segmented_log::give_memory_back() {
+  if (in_memory_) return;
+  for (auto& each : segments_) each->trim_tail(0);
+  pinned_.reset();
+  scratch_ = {};
+}
+
+void segmented_log::settle(runtime::disk_batch& batch, const std::string& directory) {
+  bool names = false;
+  for (auto& each : segments_) {
+    if (each->unsynced) batch.operations.push_back(runtime::disk_op::sync{each->file});
+    names |= each->name_unsynced;
+    each->unsynced = each->name_unsynced = false;
+  }
+  if (names) batch.operations.push_back(runtime::disk_op::sync_directory{directory});
+  dirty_ = false;
+}
+
+void segmented_log::settled(bool arrived) {
+  if (arrived) return;
+  // Which pages the kernel has dropped is unknown: all is written again from memory or from what reads give.
+  for (auto& each : segments_) {
+    if (each->file != nullptr) each->unsynced = each->name_unsynced = true;
+  }
+  dirty_ = true;
+}
+
+std::vector<std::string> segmented_log::take_emptied(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const std::uint64_t number : emptied_) paths.push_back(segment_path(directory, number));
+  emptied_.clear();
+  return paths;
+}
+
+std::uint64_t segmented_log::file_bytes() const {
+  std::uint64_t bytes = 0;
+  if (!in_memory_) {
+    for (const auto& each : segments_) bytes += std::max(each->size, each->file_size);
+  }
+  return bytes;
+}
+
+// Runs of sequences that live nowhere and are not lost, so that recovery can tell removed from missing.
+std::string segmented_log::encode_state() const {
+  std::string out;
+  append_varint(out, state_.last);
+  append_signed_varint(out, to_unix_nanoseconds(state_.last_timestamp));
+  append_varint(out, next_segment_);
+  append_varint(out, state_.lost.size());
+  for (const auto& range : state_.lost) {
+    append_varint(out, range.first);
+    append_varint(out, range.last - range.first);
+  }
+  std::uint64_t count = 0;
+  std::string rows;
+  for (const auto& each : segments_) {
+    if (each->submitted == 0 && each->file == nullptr) continue;
+    ++count;
+    append_varint(rows, each->number);
+    append_varint(rows, each->base);
+    append_varint(rows, each->last - each->base + 1);
+    append_varint(rows, each->submitted);
+    append_varint(rows, each->sealed ? 1 : 0);
+    std::uint64_t runs = 0;
+    std::string gone;
+    sequence before = each->base;
+    for (std::size_t index = 0; index < each->subjects.size();) {
+      if (each->subjects[index] != no_subject) {
+        ++index;
+        continue;
+      }
+      const std::size_t begin = index;
+      while (index < each->subjects.size() && each->subjects[index] == no_subject) ++index;
+      append_varint(gone, each->base + begin - before);
+      append_varint(gone, index - begin);
+      before = each->base + index;
+      ++runs;
+    }
+    append_varint(rows, runs);
+    rows.append(gone);
+  }
+  append_varint(out, count);
+  out.append(rows);
+  return out;
+}
+
+}  // namespace tern::storage

@@ -1,0 +1,160 @@
+// Settling: segments are synced and states written, stream by stream between the commits, until the older journals are not
+// needed any more. Recovery then begins where the newest state ends.
+#include "storage/state_file.hpp"
+#include "storage/store_impl.hpp"
+
+#include <algorithm>
+
+namespace tern::storage {
+
+namespace {
+constexpr std::size_t consumers_per_step = 64;
+}  // namespace
+
+// Runs where nothing gathers: what the states tell is then in a journal batch that runs before they are written.
+void store_impl::settle_step() {
+  if (settle_in_flight_ || flush_in_flight_ || !core_.gathering.empty()) return;
+  while (!settle_queue_.empty()) {
+    stream_entry* entry = find_entry(settle_queue_.back());
+    if (entry == nullptr) {
+      settle_queue_.pop_back();
+      continue;
+    }
+    if (entry->state != stream_entry::folders::made) {
+      make_folders(*entry);
+      if (entry->state != stream_entry::folders::made) return;  // continues with a later commit
+    }
+    runtime::disk_batch batch;
+    auto outcome = add_stream_state(*entry, batch);
+    if (!outcome) {
+      failure_ = outcome.error();
+      settles_ = false;
+      settle_wanted_ = true;
+      return;
+    }
+    if (!entry->dirty) settle_queue_.pop_back();  // else some consumers are left for the next step
+    if (batch.operations.empty()) continue;
+    settle_in_flight_ = true;
+    run(std::move(batch), [this, id = entry->id](result<void> written) { on_stream_settled(id, std::move(written)); });
+    return;
+  }
+  finish_settling();
+}
+
+void store_impl::on_stream_settled(std::uint32_t id, result<void> outcome) {
+  settle_in_flight_ = false;
+  if (stream_entry* entry = find_entry(id)) {
+    entry->messages->flushed(outcome.has_value());
+    entry->messages->settled(outcome.has_value());
+    if (!outcome) {
+      entry->dirty = true;
+      entry->folders_synced = false;
+      entry->consumer_names_unsynced = true;
+      for (auto& [name, each] : entry->consumers) each->dirty = true;
+      note_flush(*entry->messages);
+    } else {
+      entry->messages->give_memory_back();
+    }
+  }
+  if (!outcome) {
+    failure_ = outcome.error();
+    settles_ = false;
+    settle_wanted_ = true;
+  }
+}
+
+result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batch& batch) {
+  if (auto outcome = what.messages->flush(batch, what.segments_directory()); !outcome) return outcome;
+  what.messages->settle(batch, what.segments_directory());
+  if (!what.folders_synced) {
+    const std::string name_folder = directory_of(what.directory);
+    for (const auto& each : {path("streams"), directory_of(name_folder), name_folder, what.directory}) {
+      batch.operations.push_back(runtime::disk_op::sync_directory{each});
+    }
+    what.folders_synced = true;
+  }
+  if (auto outcome = write_state(*core_.disk, batch, what.directory + "/state", ++what.generation, what.encode()); !outcome) {
+    return outcome;
+  }
+  for (auto& each : what.messages->take_emptied(what.segments_directory())) {
+    batch.operations.push_back(runtime::disk_op::unlink{std::move(each)});
+  }
+  std::size_t written = 0;
+  what.dirty = false;
+  for (auto& [name, each] : what.consumers) {
+    if (each->memory || !each->dirty) continue;
+    if (++written > consumers_per_step) {
+      what.dirty = true;
+      break;
+    }
+    if (auto outcome = write_state(*core_.disk, batch, what.consumer_base(each->id), ++each->generation, each->encode()); !outcome) {
+      return outcome;
+    }
+    each->dirty = false;
+  }
+  bool removed = what.consumer_names_unsynced;
+  for (const auto& [stream, base] : gone_consumers_) {
+    if (stream != what.id) continue;
+    remove_state(batch, base);
+    removed = true;
+  }
+  std::erase_if(gone_consumers_, [&](const auto& each) { return each.first == what.id; });
+  if (removed) batch.operations.push_back(runtime::disk_op::sync_directory{what.consumers_directory()});
+  what.consumer_names_unsynced = false;
+  return {};
+}
+
+// The older journals are not needed: first the catalog says so, then they go. Damaged ones are set aside.
+void store_impl::finish_settling() {
+  runtime::disk_batch batch;
+  std::vector<journal_file> kept, gone;
+  for (const auto& each : journals_) (each.epoch > settles_through_ ? kept : gone).push_back(each);
+  std::swap(journals_, kept);
+  const std::uint32_t last_epoch = journals_.empty() ? settles_through_ : journals_.back().epoch;
+  if (auto outcome = write_catalog(batch, last_epoch); !outcome) {
+    std::swap(journals_, kept);
+    failure_ = outcome.error();
+    settles_ = false;
+    settle_wanted_ = true;
+    return;
+  }
+  for (const auto& each : gone) {
+    if (each.damaged) {
+      batch.operations.push_back(runtime::disk_op::make_directory{path("damaged")});
+      batch.operations.push_back(
+          runtime::disk_op::rename{journal_path(each.epoch), path("damaged/" + std::to_string(each.epoch) + ".log")});
+    } else {
+      batch.operations.push_back(runtime::disk_op::unlink{journal_path(each.epoch)});
+    }
+  }
+  batch.operations.push_back(runtime::disk_op::sync_directory{path("journal")});
+  settle_in_flight_ = true;
+  run(std::move(batch), [this, kept = std::move(kept)](result<void> outcome) mutable {
+    settle_in_flight_ = false;
+    settles_ = false;
+    core_.freeable_bytes = 0;
+    if (outcome) return;
+    failure_ = outcome.error();
+    settle_wanted_ = true;
+    // The older ones may still be there; recovery ignores what the catalog does not name.
+    std::erase_if(kept, [this](const auto& each) { return each.epoch > settles_through_; });
+    journals_.insert(journals_.begin(), kept.begin(), kept.end());
+  });
+}
+
+// A clean stop: everything stands in segments and states, no journal is left.
+result<void> store_impl::checkpoint() {
+  if (journals_.empty() && !core_.freeable_bytes) return {};
+  settles_ = true;
+  settles_through_ = core_.epoch;
+  settle_queue_.clear();
+  for (const auto& each : entries_) {
+    if (!each->in_memory() && (each->dirty || each->messages->dirty())) settle_queue_.push_back(each->id);
+  }
+  while (settles_) settle_step();
+  if (failure_) return std::unexpected(*failure_);
+  journal_.reset();
+  return {};
+}
+
+}  // namespace tern::storage
