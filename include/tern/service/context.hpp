@@ -101,12 +101,15 @@ class context {
 
   const client::message& message() const { return message_; }
   void* app_state() const { return app_state_; }  // for state<T>
+  void put_services(void* owner) { services_ = owner; }  // for out<Slot>: the subscription that this delivery belongs to
+  void* services() const { return services_; }
   const auto& continuations() const { return after_; }
 
  private:
   client::message message_;
   std::string_view subscription_;
   void* app_state_;
+  void* services_ = nullptr;
   time_point deadline_;
   std::optional<client::jetstream_metadata> metadata_;
   std::optional<client::headers> headers_;
