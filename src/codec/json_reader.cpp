@@ -1,187 +1,20 @@
-// Reading: the only place that knows simdjson. The text is copied between brackets into a padded buffer of the thread, so
-// that scalars at the root are elements like others, then read front to back into the described object. simdjson's
+// Reading: the only place that knows simdjson. The text is copied between brackets into a padded buffer of the thread,
+// so that scalars at the root are elements like others, then read front to back into the described object. simdjson's
 // on-demand interface checks only what is looked at, so ignored values are walked.
-#include <array>
-#include <bitset>
-#include <charconv>
 #include <cstring>
-#include <limits>
 #include <memory>
-#include <vector>
 
-#include <simdjson.h>
-
-#include <tern/base/time.hpp>
-#include <tern/codec/json.hpp>
+#include "codec/document_decoder.hpp"
+#include "codec/hook_reader.hpp"
 
 namespace tern::codec {
-namespace {
-
-namespace ondemand = simdjson::ondemand;
-
-constexpr std::string_view unknown_field_begin = "json: unknown field ";
-constexpr std::size_t retained_buffer_max = 256 * 1024;  // larger ones are given back after use
-
-// Buffers of one parse; each thread keeps one, a hook that reads another text meanwhile gets its own.
-struct parse_buffers {
-  ondemand::parser parser;
-  std::unique_ptr<char[]> text;
-  std::size_t capacity = 0;
-  bool busy = false;
-
-  simdjson::padded_string_view wrap(std::string_view source) {
-    const std::size_t size = source.size() + 2;
-    if (size + simdjson::SIMDJSON_PADDING > capacity) {
-      capacity = (size + simdjson::SIMDJSON_PADDING) * 2;
-      text = std::make_unique<char[]>(capacity);
-    }
-    text[0] = '[';
-    std::memcpy(text.get() + 1, source.data(), source.size());
-    text[size - 1] = ']';
-    return simdjson::padded_string_view(text.get(), size, capacity);
-  }
-
-  void release() {
-    busy = false;
-    if (capacity > retained_buffer_max) {
-      text.reset();
-      capacity = 0;
-      parser = ondemand::parser();
-    }
-  }
-};
-
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-// The grammar of RFC 8259: no leading zeros, digits around the point, digits in the exponent.
-bool is_number(std::string_view text) {
-  std::size_t at = 0;
-  const auto digits = [&] {
-    const std::size_t begin = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
-    return at > begin;
-  };
-  if (at < text.size() && text[at] == '-') ++at;
-  if (at < text.size() && text[at] == '0') {
-    ++at;
-  } else if (!digits()) {
-    return false;
-  }
-  if (at < text.size() && text[at] == '.') {
-    ++at;
-    if (!digits()) return false;
-  }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-    if (!digits()) return false;
-  }
-  return at == text.size();
-}
-
-bool is_integer(std::string_view text) { return is_number(text) && text.find_first_of(".eE") == std::string_view::npos; }
-
-// The member of this name: most texts have the order of the record, so the search begins behind the last hit.
-const member_type* find_member(const record_type& record, std::string_view key, std::size_t& next, key_case keys) {
-  const std::size_t count = record.members.size();
-  for (std::size_t step = 0; step < count; ++step) {
-    const std::size_t index = next + step < count ? next + step : next + step - count;
-    if (record.members[index].name == key) {
-      next = index + 1 == count ? 0 : index + 1;
-      return &record.members[index];
-    }
-  }
-  if (keys == key_case::insensitive) {
-    for (const member_type& member : record.members) {
-      if (detail::equal_ignoring_case(member.name, key)) return &member;
-    }
-  }
-  return nullptr;
-}
-
-// Reads one document. Functions return false once failed_ is set; the text of the error is put together on the way out.
-class document_decoder {
- public:
-  document_decoder(ondemand::document& document, const read_options& options)
-      : document_(document), options_(options) {}
-
-  bool read(ondemand::value& value, const value_type& type, void* object);
-  bool skip(ondemand::value& value);
-  bool raw(ondemand::value& value, std::string_view& text);
-  bool key(ondemand::field& field, std::string_view& key);
-
-  bool enter() { return ++depth_ <= options_.depth_max || fail("nested too deeply"); }
-  void leave() { --depth_; }
-
-  bool fail(std::string_view what) {
-    if (!failed_) {
-      failed_ = true;
-      what_ = what;
-    }
-    return false;
-  }
-  bool malformed() {
-    if (failed_) return false;
-    const char* at = nullptr;
-    std::string text = "malformed JSON";
-    if (!document_.current_location().get(at) && at > begin_) {
-      text.append(" at offset ").append(std::to_string(at - begin_));
-    }
-    return fail(text);
-  }
-  void set_begin(const char* begin) { begin_ = begin; }
-
-  void within(std::string_view member) {
-    if (is_unknown_) return;
-    path_.insert(0, path_.empty() || path_.front() == '[' ? std::string(member) : std::string(member) + '.');
-  }
-  void within(std::size_t index) {
-    if (is_unknown_) return;
-    const std::string element = '[' + std::to_string(index) + ']';
-    path_.insert(0, path_.empty() || path_.front() == '[' ? element : element + '.');
-  }
-
-  bool failed() const { return failed_; }
-  error to_error() const { return {errc::decode_error, path_.empty() ? what_ : path_ + ": " + what_}; }
-  const read_options& options() const { return options_; }
-
- private:
-  template <class Integer>
-  bool read_integer(ondemand::value& value, void* object);
-  template <class Float>
-  bool read_float(ondemand::value& value, void* object);
-  bool read_text(ondemand::value& value, std::string_view& text);
-  bool read_word(ondemand::value& value, const enum_operations& enumeration, void* object);
-  bool read_optional(ondemand::value& value, const value_type& type, void* object);
-  bool read_sequence(ondemand::value& value, const value_type& type, void* object);
-  bool read_mapping(ondemand::value& value, const value_type& type, void* object);
-  bool read_record(ondemand::value& value, const record_type& record, void* object);
-  bool check_required(const record_type& record, const std::bitset<record_members_max>& seen);
-  bool read_null(ondemand::value& value, const value_type& type, void* object);
-  bool wrong(ondemand::value& value, std::string_view expected);
-
-  ondemand::document& document_;
-  const read_options& options_;
-  const char* begin_ = nullptr;
-  std::size_t depth_ = 0;
-  bool failed_ = false;
-  bool is_unknown_ = false;
-  std::string what_;
-  std::string path_;
-};
 
 // A well-formed value of another type is named by what was expected; anything else is malformed.
 bool document_decoder::wrong(ondemand::value& value, std::string_view expected) {
   ondemand::json_type found;
   if (value.type().get(found)) return malformed();
-  if (found == ondemand::json_type::number && !is_number(without_blanks(value.raw_json_token()))) return malformed();
+  if (found == ondemand::json_type::number && !is_json_number(without_blanks_behind(value.raw_json_token())))
+    return malformed();
   if (found == ondemand::json_type::boolean) {
     bool flag;
     if (value.get_bool().get(flag)) return malformed();
@@ -206,21 +39,23 @@ bool document_decoder::read_integer(ondemand::value& value, void* object) {
       return true;
     }
   }
-  const std::string_view token = without_blanks(value.raw_json_token());
+  const std::string_view token = without_blanks_behind(value.raw_json_token());
   if (token == "-0") {
     *static_cast<Integer*>(object) = 0;
     return true;
   }
-  return is_integer(token) ? fail("integer out of range") : wrong(value, "integer");
+  return is_json_integer(token) ? fail("integer out of range") : wrong(value, "integer");
 }
 
 template <class Float>
 bool document_decoder::read_float(ondemand::value& value, void* object) {
   double number;
   if (value.get_double().get(number)) {
-    return is_number(without_blanks(value.raw_json_token())) ? fail("number out of range") : wrong(value, "number");
+    return is_json_number(without_blanks_behind(value.raw_json_token())) ? fail("number out of range")
+                                                                         : wrong(value, "number");
   }
-  if (sizeof(Float) == 4 && (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest())) {
+  if (sizeof(Float) == 4 &&
+      (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest())) {
     return fail("number out of range");
   }
   *static_cast<Float*>(object) = static_cast<Float>(number);
@@ -337,8 +172,8 @@ bool document_decoder::read_record(ondemand::value& value, const record_type& re
 bool document_decoder::check_required(const record_type& record, const std::bitset<record_members_max>& seen) {
   for (std::size_t index = 0; index < record.members.size(); ++index) {
     const member_type& member = record.members[index];
-    const bool refused = member.required || (options_.missing == missing_fields::refuse &&
-                                             member.type->kind != value_kind::optional);
+    const bool refused =
+        member.required || (options_.missing == missing_fields::refuse && member.type->kind != value_kind::optional);
     if (refused && !seen.test(index)) {
       fail("missing");
       within(member.name);
@@ -393,7 +228,8 @@ bool document_decoder::skip(ondemand::value& value) {
       std::string_view text;
       return !value.get_string().get(text) || malformed();
     }
-    case ondemand::json_type::number: return is_number(without_blanks(value.raw_json_token())) || malformed();
+    case ondemand::json_type::number:
+      return is_json_number(without_blanks_behind(value.raw_json_token())) || malformed();
     case ondemand::json_type::boolean: {
       bool flag;
       return !value.get_bool().get(flag) || malformed();
@@ -412,123 +248,40 @@ bool document_decoder::raw(ondemand::value& value, std::string_view& text) {
   if (value.type().get(found)) return malformed();
   if (!skip(value)) return false;
   if (found != ondemand::json_type::array && found != ondemand::json_type::object) {
-    text = without_blanks(token);
+    text = without_blanks_behind(token);
     return true;
   }
   // The reader stands on the token behind the value; the brackets around the document make sure that there is one.
   const char* end = nullptr;
   if (document_.current_location().get(end)) return malformed();
-  text = without_blanks({token.data(), static_cast<std::size_t>(end - token.data())});
+  text = without_blanks_behind({token.data(), static_cast<std::size_t>(end - token.data())});
   return true;
 }
 
-// What a custom_json hook sees: the value it stands for, and the objects and arrays it has entered.
-class hook_reader final : public json_reader {
- public:
-  hook_reader(document_decoder& decoder, ondemand::value value) : decoder_(decoder), value_(value) {}
-
-  json_kind kind() override {
-    ondemand::json_type found;
-    if (value_.type().get(found)) {
-      decoder_.malformed();
-      return json_kind::null;
-    }
-    switch (found) {
-      case ondemand::json_type::array: return json_kind::array;
-      case ondemand::json_type::object: return json_kind::object;
-      case ondemand::json_type::string: return json_kind::string;
-      case ondemand::json_type::number: return json_kind::number;
-      case ondemand::json_type::boolean: return json_kind::boolean;
-      case ondemand::json_type::null: return json_kind::null;
-    }
-    return json_kind::null;
-  }
-  bool as_bool(bool& value) override { return json_reader::as(value); }
-  bool as_int64(std::int64_t& value) override { return json_reader::as(value); }
-  bool as_uint64(std::uint64_t& value) override { return json_reader::as(value); }
-  bool as_double(double& value) override { return json_reader::as(value); }
-  bool as_string(std::string_view& value) override { return json_reader::as(value); }
-  bool as_null() override {
-    bool is_null = false;
-    if (kind() != json_kind::null) return decoder_.fail("expected null");
-    return (!value_.is_null().get(is_null) && is_null) || decoder_.malformed();
-  }
-  bool raw(std::string_view& text) override { return !failed() && decoder_.raw(value_, text); }
-  bool skip() override { return !failed() && decoder_.skip(value_); }
-  bool as(const value_type& type, void* object) override { return !failed() && decoder_.read(value_, type, object); }
-
-  bool enter_object() override {
-    if (failed() || kind() != json_kind::object) return decoder_.fail("expected object");
-    level entered{};
-    ondemand::object members;
-    if (value_.get_object().get(members) || !decoder_.enter()) return decoder_.malformed();
-    if (members.begin().get(entered.member) || members.end().get(entered.member_end)) return decoder_.malformed();
-    levels_.push_back(entered);
-    return true;
-  }
-  bool next_key(std::string_view& key) override {
-    if (failed() || levels_.empty()) return false;
-    level& top = levels_.back();
-    if (top.started) ++top.member;
-    top.started = true;
-    if (top.member == top.member_end) return leave();
-    ondemand::field field;
-    if ((*top.member).get(field)) return decoder_.malformed();
-    if (!decoder_.key(field, key)) return false;
-    value_ = field.value();
-    return true;
-  }
-  bool enter_array() override {
-    if (failed() || kind() != json_kind::array) return decoder_.fail("expected array");
-    level entered{};
-    ondemand::array elements;
-    if (value_.get_array().get(elements) || !decoder_.enter()) return decoder_.malformed();
-    if (elements.begin().get(entered.element) || elements.end().get(entered.element_end)) return decoder_.malformed();
-    levels_.push_back(entered);
-    return true;
-  }
-  bool next_element() override {
-    if (failed() || levels_.empty()) return false;
-    level& top = levels_.back();
-    if (top.started) ++top.element;
-    top.started = true;
-    if (top.element == top.element_end) return leave();
-    if ((*top.element).get(value_)) return decoder_.malformed();
-    return true;
-  }
-  bool failed() const override { return decoder_.failed(); }
-  bool fail(std::string_view what) override { return decoder_.fail(what); }
-
- private:
-  struct level {
-    ondemand::object_iterator member, member_end;
-    ondemand::array_iterator element, element_end;
-    bool started = false;
-  };
-  bool leave() {
-    levels_.pop_back();
-    decoder_.leave();
-    return false;
-  }
-
-  document_decoder& decoder_;
-  ondemand::value value_;
-  std::vector<level> levels_;
-};
-
 bool document_decoder::read(ondemand::value& value, const value_type& type, void* object) {
   switch (type.kind) {
-    case value_kind::boolean: return !value.get_bool().get(*static_cast<bool*>(object)) || wrong(value, "boolean");
-    case value_kind::int8: return read_integer<std::int8_t>(value, object);
-    case value_kind::int16: return read_integer<std::int16_t>(value, object);
-    case value_kind::int32: return read_integer<std::int32_t>(value, object);
-    case value_kind::int64: return read_integer<std::int64_t>(value, object);
-    case value_kind::uint8: return read_integer<std::uint8_t>(value, object);
-    case value_kind::uint16: return read_integer<std::uint16_t>(value, object);
-    case value_kind::uint32: return read_integer<std::uint32_t>(value, object);
-    case value_kind::uint64: return read_integer<std::uint64_t>(value, object);
-    case value_kind::float32: return read_float<float>(value, object);
-    case value_kind::float64: return read_float<double>(value, object);
+    case value_kind::boolean:
+      return !value.get_bool().get(*static_cast<bool*>(object)) || wrong(value, "boolean");
+    case value_kind::int8:
+      return read_integer<std::int8_t>(value, object);
+    case value_kind::int16:
+      return read_integer<std::int16_t>(value, object);
+    case value_kind::int32:
+      return read_integer<std::int32_t>(value, object);
+    case value_kind::int64:
+      return read_integer<std::int64_t>(value, object);
+    case value_kind::uint8:
+      return read_integer<std::uint8_t>(value, object);
+    case value_kind::uint16:
+      return read_integer<std::uint16_t>(value, object);
+    case value_kind::uint32:
+      return read_integer<std::uint32_t>(value, object);
+    case value_kind::uint64:
+      return read_integer<std::uint64_t>(value, object);
+    case value_kind::float32:
+      return read_float<float>(value, object);
+    case value_kind::float64:
+      return read_float<double>(value, object);
     case value_kind::text: {
       std::string_view text;
       if (!read_text(value, text)) return false;
@@ -536,7 +289,8 @@ bool document_decoder::read(ondemand::value& value, const value_type& type, void
       return true;
     }
     // Only hooks read views: the text is gone with the parse.
-    case value_kind::text_view: return read_text(value, *static_cast<std::string_view*>(object));
+    case value_kind::text_view:
+      return read_text(value, *static_cast<std::string_view*>(object));
     case value_kind::duration: {
       std::int64_t count = 0;
       if (!read_integer<std::int64_t>(value, &count)) return false;
@@ -565,11 +319,16 @@ bool document_decoder::read(ondemand::value& value, const value_type& type, void
       static_cast<raw_json*>(object)->text.assign(text);
       return true;
     }
-    case value_kind::enumeration: return read_word(value, *type.enumeration, object);
-    case value_kind::optional: return read_optional(value, type, object);
-    case value_kind::sequence: return read_sequence(value, type, object);
-    case value_kind::mapping: return read_mapping(value, type, object);
-    case value_kind::record: return read_record(value, type.record(), object);
+    case value_kind::enumeration:
+      return read_word(value, *type.enumeration, object);
+    case value_kind::optional:
+      return read_optional(value, type, object);
+    case value_kind::sequence:
+      return read_sequence(value, type, object);
+    case value_kind::mapping:
+      return read_mapping(value, type, object);
+    case value_kind::record:
+      return read_record(value, type.record(), object);
     case value_kind::custom: {
       hook_reader reader(*this, value);
       return type.custom->read(reader, object) || fail("not accepted");
@@ -577,6 +336,39 @@ bool document_decoder::read(ondemand::value& value, const value_type& type, void
   }
   return fail("a kind that cannot be read");
 }
+
+namespace {
+
+constexpr std::size_t retained_buffer_max = 256 * 1024;  // larger ones are given back after use
+
+// Buffers of one parse; each thread keeps one, a hook that reads another text meanwhile gets its own.
+struct parse_buffers {
+  ondemand::parser parser;
+  std::unique_ptr<char[]> text;
+  std::size_t capacity = 0;
+  bool busy = false;
+
+  simdjson::padded_string_view wrap(std::string_view source) {
+    const std::size_t size = source.size() + 2;
+    if (size + simdjson::SIMDJSON_PADDING > capacity) {
+      capacity = (size + simdjson::SIMDJSON_PADDING) * 2;
+      text = std::make_unique<char[]>(capacity);
+    }
+    text[0] = '[';
+    std::memcpy(text.get() + 1, source.data(), source.size());
+    text[size - 1] = ']';
+    return simdjson::padded_string_view(text.get(), size, capacity);
+  }
+
+  void release() {
+    busy = false;
+    if (capacity > retained_buffer_max) {
+      text.reset();
+      capacity = 0;
+      parser = ondemand::parser();
+    }
+  }
+};
 
 // Parses and hands the root value to `visit`, then checks that nothing follows.
 template <class Visitor>
@@ -591,7 +383,7 @@ result<void> parse_document(std::string_view text, const read_options& options, 
     ~releaser() { buffers.release(); }
   } release{buffers};
 
-  if (without_blanks(text).empty()) return fail(errc::decode_error, "unexpected end of JSON input");
+  if (without_blanks_behind(text).empty()) return fail(errc::decode_error, "unexpected end of JSON input");
   ondemand::document document;
   if (const auto problem = buffers.parser.iterate(buffers.wrap(text)).get(document)) {
     return fail(errc::decode_error, problem == simdjson::UTF8_ERROR ? "invalid UTF-8 in JSON" : "malformed JSON");
@@ -642,7 +434,8 @@ result<void> walk_json(std::string_view text, const std::function<bool(json_read
 }
 
 result<void> check_json(std::string_view text) {
-  return parse_document(text, {}, [](document_decoder& decoder, ondemand::value& value) { return decoder.skip(value); });
+  return parse_document(text, {},
+                        [](document_decoder& decoder, ondemand::value& value) { return decoder.skip(value); });
 }
 
 bool is_unknown_field(const error& problem) {

@@ -16,7 +16,8 @@ enum class flavour { plain, sweet };
 
 template <>
 struct enum_words<flavour> {
-  static constexpr std::pair<flavour, std::string_view> words[] = {{flavour::plain, "plain"}, {flavour::sweet, "sweet"}};
+  static constexpr std::pair<flavour, std::string_view> words[] = {{flavour::plain, "plain"},
+                                                                   {flavour::sweet, "sweet"}};
 };
 
 namespace {
@@ -157,22 +158,67 @@ TEST(json_reader, refuses_floats_and_numbers_out_of_range_for_integers) {
 }
 
 TEST(json_reader, refuses_malformed_text_in_members_that_are_ignored_too) {
-  for (const char* text :
-       {R"({"x":tru})", R"({"x":nul})", R"({"x":nulll})", R"({"x":01})", R"({"x":1.})", R"({"x":.5})", R"({"x":+1})",
-        R"({"x":1e})", R"({"x":-})", R"({"x":[1,]})", R"({"x":[1 2]})", R"({"x":{"a":1,}})", R"({"x":{"a"}})",
-        R"({"x":{a:1}})", R"({"x":{"a":1 "b":2}})", R"({"x":"\q"})", R"({"x":"\u12"})", R"({"x":"\ud800"})", R"({"x":[})",
-        R"({"x":1,})", R"({"x":1]})", R"({,})", R"({"x" 1})", R"({"x":})", R"({"x":"a)", R"({"x":1)", R"({"\q":1})",
-        "{", "}", "{]", "[}", "{\"x\":\"\x01\"}", "{\"x\":\"\xFF\"}", "{\"x\":1}}", "{} {}", "{},{}", "{}]", "{}],[{}", "{}x",
-        "", " ", "nul", "{\"x\":1}\x01", "{\"x\":truex}", "{\"x\":\"a\"b}", "{\"x\":1,\"x\"}", "{\"x\":[[[1,2],3],]}", "// {}",
-        "{'x':1}", "{\"x\":NaN}", "{\"x\":Infinity}", "{\"x\":1 /* */}"}) {
+  for (const char* text : {R"({"x":tru})",
+                           R"({"x":nul})",
+                           R"({"x":nulll})",
+                           R"({"x":01})",
+                           R"({"x":1.})",
+                           R"({"x":.5})",
+                           R"({"x":+1})",
+                           R"({"x":1e})",
+                           R"({"x":-})",
+                           R"({"x":[1,]})",
+                           R"({"x":[1 2]})",
+                           R"({"x":{"a":1,}})",
+                           R"({"x":{"a"}})",
+                           R"({"x":{a:1}})",
+                           R"({"x":{"a":1 "b":2}})",
+                           R"({"x":"\q"})",
+                           R"({"x":"\u12"})",
+                           R"({"x":"\ud800"})",
+                           R"({"x":[})",
+                           R"({"x":1,})",
+                           R"({"x":1]})",
+                           R"({,})",
+                           R"({"x" 1})",
+                           R"({"x":})",
+                           R"({"x":"a)",
+                           R"({"x":1)",
+                           R"({"\q":1})",
+                           "{",
+                           "}",
+                           "{]",
+                           "[}",
+                           "{\"x\":\"\x01\"}",
+                           "{\"x\":\"\xFF\"}",
+                           "{\"x\":1}}",
+                           "{} {}",
+                           "{},{}",
+                           "{}]",
+                           "{}],[{}",
+                           "{}x",
+                           "",
+                           " ",
+                           "nul",
+                           "{\"x\":1}\x01",
+                           "{\"x\":truex}",
+                           "{\"x\":\"a\"b}",
+                           "{\"x\":1,\"x\"}",
+                           "{\"x\":[[[1,2],3],]}",
+                           "// {}",
+                           "{'x':1}",
+                           "{\"x\":NaN}",
+                           "{\"x\":Infinity}",
+                           "{\"x\":1 /* */}"}) {
     EXPECT_FALSE(read_json<record>(text)) << text;
     EXPECT_FALSE(check_json(text)) << text;
   }
 }
 
 TEST(json_reader, accepts_what_is_well_formed) {
-  for (const char* text : {" {} ", "\t{\"x\":[],\"y\":{},\"z\":[{}]}\r\n", R"({"x":-0.0e-5,"y":12345678901234567890123})",
-                           R"({"\u0078":null})", R"({"x":"\ud83d\udc26\/"})", R"({"":0})"}) {
+  for (const char* text :
+       {" {} ", "\t{\"x\":[],\"y\":{},\"z\":[{}]}\r\n", R"({"x":-0.0e-5,"y":12345678901234567890123})",
+        R"({"\u0078":null})", R"({"x":"\ud83d\udc26\/"})", R"({"":0})"}) {
     EXPECT_TRUE(read_json<record>(text)) << text;
     EXPECT_TRUE(check_json(text)) << text;
   }

@@ -67,8 +67,10 @@ std::size_t utf8_length(std::string_view text) {
 bool is_left_out(const member_type& member, const void* value, const void* sample) {
   if (member.type->kind == value_kind::optional && member.type->optional->get(value) == nullptr) return true;
   switch (member.omit) {
-    case omit_when::never: return false;
-    case omit_when::empty: return is_empty(*member.type, value);
+    case omit_when::never:
+      return false;
+    case omit_when::empty:
+      return is_empty(*member.type, value);
     case omit_when::default_value:
       return same_value(*member.type, value, static_cast<const char*>(sample) + member.offset);
   }
@@ -107,12 +109,13 @@ void write_container(std::string& out, const value_type& type, const void* objec
     write_json_string(*at.out, key);
     *at.out += ':';
     write_json(*at.out, *at.element, element);
-  }) : element_visitor([](void* raw, std::string_view, const void* element) {
-    auto& at = *static_cast<container_context*>(raw);
-    if (!at.first) *at.out += ',';
-    at.first = false;
-    write_json(*at.out, *at.element, element);
-  });
+  })
+                                      : element_visitor([](void* raw, std::string_view, const void* element) {
+                                          auto& at = *static_cast<container_context*>(raw);
+                                          if (!at.first) *at.out += ',';
+                                          at.first = false;
+                                          write_json(*at.out, *at.element, element);
+                                        });
   type.container->visit(object, &context, visit);
   out += keyed ? '}' : ']';
 }
@@ -176,28 +179,62 @@ void write_json_number(std::string& out, double value) { append_float(out, value
 
 void write_json(std::string& out, const value_type& type, const void* object) {
   switch (type.kind) {
-    case value_kind::boolean: out += as<bool>(object) ? "true" : "false"; return;
-    case value_kind::int8: append_number(out, static_cast<int>(as<std::int8_t>(object))); return;
-    case value_kind::int16: append_number(out, as<std::int16_t>(object)); return;
-    case value_kind::int32: append_number(out, as<std::int32_t>(object)); return;
-    case value_kind::int64: append_number(out, as<std::int64_t>(object)); return;
-    case value_kind::uint8: append_number(out, static_cast<unsigned>(as<std::uint8_t>(object))); return;
-    case value_kind::uint16: append_number(out, as<std::uint16_t>(object)); return;
-    case value_kind::uint32: append_number(out, as<std::uint32_t>(object)); return;
-    case value_kind::uint64: append_number(out, as<std::uint64_t>(object)); return;
-    case value_kind::float32: append_float(out, as<float>(object)); return;
-    case value_kind::float64: append_float(out, as<double>(object)); return;
-    case value_kind::text: write_json_string(out, as<std::string>(object)); return;
-    case value_kind::text_view: write_json_string(out, as<std::string_view>(object)); return;
-    case value_kind::duration: append_number(out, as<nanoseconds>(object).count()); return;
-    case value_kind::time: out.append(1, '"').append(to_rfc3339(as<time_point>(object))).append(1, '"'); return;
-    case value_kind::bytes: out.append(1, '"').append(to_base64(as<json_bytes>(object).value)).append(1, '"'); return;
+    case value_kind::boolean:
+      out += as<bool>(object) ? "true" : "false";
+      return;
+    case value_kind::int8:
+      append_number(out, static_cast<int>(as<std::int8_t>(object)));
+      return;
+    case value_kind::int16:
+      append_number(out, as<std::int16_t>(object));
+      return;
+    case value_kind::int32:
+      append_number(out, as<std::int32_t>(object));
+      return;
+    case value_kind::int64:
+      append_number(out, as<std::int64_t>(object));
+      return;
+    case value_kind::uint8:
+      append_number(out, static_cast<unsigned>(as<std::uint8_t>(object)));
+      return;
+    case value_kind::uint16:
+      append_number(out, as<std::uint16_t>(object));
+      return;
+    case value_kind::uint32:
+      append_number(out, as<std::uint32_t>(object));
+      return;
+    case value_kind::uint64:
+      append_number(out, as<std::uint64_t>(object));
+      return;
+    case value_kind::float32:
+      append_float(out, as<float>(object));
+      return;
+    case value_kind::float64:
+      append_float(out, as<double>(object));
+      return;
+    case value_kind::text:
+      write_json_string(out, as<std::string>(object));
+      return;
+    case value_kind::text_view:
+      write_json_string(out, as<std::string_view>(object));
+      return;
+    case value_kind::duration:
+      append_number(out, as<nanoseconds>(object).count());
+      return;
+    case value_kind::time:
+      out.append(1, '"').append(to_rfc3339(as<time_point>(object))).append(1, '"');
+      return;
+    case value_kind::bytes:
+      out.append(1, '"').append(to_base64(as<json_bytes>(object).value)).append(1, '"');
+      return;
     case value_kind::raw: {
       const auto& text = as<raw_json>(object).text;
       out += text.empty() ? std::string_view("null") : std::string_view(text);
       return;
     }
-    case value_kind::enumeration: write_enumeration(out, *type.enumeration, object); return;
+    case value_kind::enumeration:
+      write_enumeration(out, *type.enumeration, object);
+      return;
     case value_kind::optional: {
       const void* value = type.optional->get(object);
       if (value == nullptr) {
@@ -208,9 +245,15 @@ void write_json(std::string& out, const value_type& type, const void* object) {
       return;
     }
     case value_kind::sequence:
-    case value_kind::mapping: write_container(out, type, object); return;
-    case value_kind::record: write_record(out, type.record(), object); return;
-    case value_kind::custom: type.custom->write(out, object); return;
+    case value_kind::mapping:
+      write_container(out, type, object);
+      return;
+    case value_kind::record:
+      write_record(out, type.record(), object);
+      return;
+    case value_kind::custom:
+      type.custom->write(out, object);
+      return;
   }
 }
 

@@ -6,7 +6,9 @@ namespace tern::codec::detail {
 
 bool equal_ignoring_case(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
-  const auto lower = [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter | 0x20) : letter; };
+  const auto lower = [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter | 0x20) : letter;
+  };
   for (std::size_t index = 0; index < left.size(); ++index) {
     if (lower(left[index]) != lower(right[index])) return false;
   }
@@ -36,8 +38,8 @@ record_type build_record(const void* sample, std::span<const member_source> memb
   for (const member_source& member : members) {
     const member_rule* found = find_rule(options, member.name);
     const member_rule rule = found != nullptr ? *found : member_rule{.omit = otherwise};
-    const auto offset = static_cast<std::uint32_t>(static_cast<const char*>(member.address) -
-                                                   static_cast<const char*>(sample));
+    const auto offset =
+        static_cast<std::uint32_t>(static_cast<const char*>(member.address) - static_cast<const char*>(sample));
     if (rule.flatten) {
       assert(member.type->kind == value_kind::record);
       for (member_type inner : member.type->record().members) {

@@ -11,16 +11,21 @@ std::size_t scalar_size(value_kind kind) {
   switch (kind) {
     case value_kind::boolean:
     case value_kind::int8:
-    case value_kind::uint8: return 1;
+    case value_kind::uint8:
+      return 1;
     case value_kind::int16:
-    case value_kind::uint16: return 2;
+    case value_kind::uint16:
+      return 2;
     case value_kind::int32:
-    case value_kind::uint32: return 4;
+    case value_kind::uint32:
+      return 4;
     case value_kind::int64:
     case value_kind::uint64:
     case value_kind::duration:
-    case value_kind::time: return 8;
-    default: return 0;
+    case value_kind::time:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -32,17 +37,27 @@ bool is_empty(const value_type& type, const void* object) {
     return std::memcmp(object, zeros, size) == 0;
   }
   switch (type.kind) {
-    case value_kind::float32: return *static_cast<const float*>(object) == 0;
-    case value_kind::float64: return *static_cast<const double*>(object) == 0;
-    case value_kind::text: return static_cast<const std::string*>(object)->empty();
-    case value_kind::text_view: return static_cast<const std::string_view*>(object)->empty();
-    case value_kind::bytes: return static_cast<const json_bytes*>(object)->value.empty();
-    case value_kind::raw: return static_cast<const raw_json*>(object)->text.empty();
-    case value_kind::enumeration: return type.enumeration->get(object) == 0;
-    case value_kind::optional: return type.optional->get(object) == nullptr;
+    case value_kind::float32:
+      return *static_cast<const float*>(object) == 0;
+    case value_kind::float64:
+      return *static_cast<const double*>(object) == 0;
+    case value_kind::text:
+      return static_cast<const std::string*>(object)->empty();
+    case value_kind::text_view:
+      return static_cast<const std::string_view*>(object)->empty();
+    case value_kind::bytes:
+      return static_cast<const json_bytes*>(object)->value.empty();
+    case value_kind::raw:
+      return static_cast<const raw_json*>(object)->text.empty();
+    case value_kind::enumeration:
+      return type.enumeration->get(object) == 0;
+    case value_kind::optional:
+      return type.optional->get(object) == nullptr;
     case value_kind::sequence:
-    case value_kind::mapping: return type.container->size(object) == 0;
-    default: return false;  // a record is never empty, as in Go
+    case value_kind::mapping:
+      return type.container->size(object) == 0;
+    default:
+      return false;  // a record is never empty, as in Go
   }
 }
 

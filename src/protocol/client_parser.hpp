@@ -1,5 +1,5 @@
-// What a client reads from a server (core 2): INFO, MSG, HMSG, PING, PONG, +OK and -ERR; incremental, total, and without
-// copies where a whole operation stands in the piece of input.
+// What a client reads from a server (core 2): INFO, MSG, HMSG, PING, PONG, +OK and -ERR; incremental, total, and
+// without copies where a whole operation stands in the piece of input.
 //
 // The handler is any class with these members, called in the order of the operations; each returns a verdict:
 //
@@ -101,19 +101,27 @@ parse_outcome client_parser::step(input& in, Handler& handler) {
     return parse_outcome::more;
   };
   switch (state_) {
-    case hmsg: return blank_then(hmsg_blank);
-    case msg: return blank_then(msg_blank);
-    case info: return argument_after_blanks(info_argument);
-    case minus_err: return argument_after_blanks(minus_err_argument);
-    case hmsg_blank: return argument_after_blanks(hmsg_argument);
-    case msg_blank: return argument_after_blanks(msg_argument);
+    case hmsg:
+      return blank_then(hmsg_blank);
+    case msg:
+      return blank_then(msg_blank);
+    case info:
+      return argument_after_blanks(info_argument);
+    case minus_err:
+      return argument_after_blanks(minus_err_argument);
+    case hmsg_blank:
+      return argument_after_blanks(hmsg_argument);
+    case msg_blank:
+      return argument_after_blanks(msg_argument);
     case info_argument:
     case minus_err_argument:
     case hmsg_argument:
-    case msg_argument: return argument_step(in, handler);
+    case msg_argument:
+      return argument_step(in, handler);
     case body:
     case body_end_cr:
-    case body_end_lf: return body_step(in, handler);
+    case body_end_lf:
+      return body_step(in, handler);
     case ping:
       if (!skip_line(in)) return parse_outcome::more;
       state_ = start;
@@ -129,7 +137,9 @@ parse_outcome client_parser::step(input& in, Handler& handler) {
     default: {
       const operation_state next = after_letter(state_, *in.at);
       // What only clients send.
-      if (next == state_ || next == after_s || next == after_u || next == after_c || next == after_pu || next == after_hp) return unknown_operation(in);
+      if (next == state_ || next == after_s || next == after_u || next == after_c || next == after_pu ||
+          next == after_hp)
+        return unknown_operation(in);
       state_ = next;
       ++in.at;
       return parse_outcome::more;
@@ -147,8 +157,7 @@ parse_outcome client_parser::argument_step(input& in, Handler& handler) {
   if (!whole) return parse_outcome::more;
   if (state_ == hmsg_argument || state_ == msg_argument) return message(in, line, state_ == hmsg_argument, handler);
   const bool is_info = state_ == info_argument;
-  const parse_outcome outcome =
-      to_outcome(is_info ? handler.on_info(line) : handler.on_error(without_quotes(line)));
+  const parse_outcome outcome = to_outcome(is_info ? handler.on_info(line) : handler.on_error(without_quotes(line)));
   argument_.clear();
   if (outcome == parse_outcome::more || outcome == parse_outcome::paused) state_ = start;
   return outcome;

@@ -36,8 +36,8 @@ struct connect_options {
 
   static constexpr codec::omit_when json_omit = codec::omit_when::empty;
   static constexpr codec::member_option json_members[] = {
-      {"verbose", {}}, {"pedantic", {}}, {"echo", {}},    {"tls_required", {}},
-      {"lang", {}},    {"version", {}},  {"protocol", {}}, {"headers", {}},      {"no_responders", {}}};
+      {"verbose", {}}, {"pedantic", {}}, {"echo", {}},    {"tls_required", {}}, {"lang", {}},
+      {"version", {}}, {"protocol", {}}, {"headers", {}}, {"no_responders", {}}};
 };
 
 // Appends `CONNECT {...} CRLF`.

@@ -26,8 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (is_valid_header_key(key) && is_valid_header_value(text)) {
     set_header(block, key, text);
     const auto value = header_view(block).get(key);
-    if (!value || text.find_first_not_of(' ') != std::string::npos ? !value->ends_with(text.substr(text.find_first_not_of(' ')))
-                                                                   : !value->empty()) {
+    if (!value || text.find_first_not_of(' ') != std::string::npos
+            ? !value->ends_with(text.substr(text.find_first_not_of(' ')))
+            : !value->empty()) {
       std::abort();
     }
     if (header_view(without_header(block, key)).has(key)) std::abort();

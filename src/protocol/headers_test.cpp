@@ -7,7 +7,8 @@
 namespace tern::protocol {
 namespace {
 
-constexpr std::string_view block = "NATS/1.0\r\nA: 1\r\nX-Nats-Msg-Id: no\r\nNats-Msg-Id:   id 7 \r\nA: 2\r\nempty:\r\n\r\n";
+constexpr std::string_view block =
+    "NATS/1.0\r\nA: 1\r\nX-Nats-Msg-Id: no\r\nNats-Msg-Id:   id 7 \r\nA: 2\r\nempty:\r\n\r\n";
 
 // Core 2.3, jetstream 5.4: exact name at a line's start, blanks behind the colon dropped.
 TEST(headers, looks_keys_up_exactly_at_line_starts) {
@@ -44,7 +45,8 @@ TEST(headers, removes_fields) {
   EXPECT_EQ(without_header(block, "A"), "NATS/1.0\r\nX-Nats-Msg-Id: no\r\nNats-Msg-Id:   id 7 \r\nempty:\r\n\r\n");
   EXPECT_EQ(without_header(block, "absent"), block);
   EXPECT_EQ(without_header("NATS/1.0\r\nA: 1\r\n\r\n", "A"), "");
-  EXPECT_EQ(without_headers_with_prefix("NATS/1.0\r\nNats-Schedule: x\r\nB: 2\r\nNats-Schedule-TTL: 1\r\n\r\n", "Nats-Schedule"),
+  EXPECT_EQ(without_headers_with_prefix("NATS/1.0\r\nNats-Schedule: x\r\nB: 2\r\nNats-Schedule-TTL: 1\r\n\r\n",
+                                        "Nats-Schedule"),
             "NATS/1.0\r\nB: 2\r\n\r\n");
 }
 
@@ -73,9 +75,9 @@ TEST(headers, builds_blocks) {
 
 // Any bytes are a legal block.
 TEST(headers, survives_what_is_no_block) {
-  for (const std::string_view text : {std::string_view(""), std::string_view("\r\n"), std::string_view("x"),
-                                      std::string_view("NATS/1.0"), std::string_view("NATS/1.0\r\nA"),
-                                      std::string_view("NATS/1.0\r\n:\r\nA:"), std::string_view("\0\r\nA:b", 7)}) {
+  for (const std::string_view text :
+       {std::string_view(""), std::string_view("\r\n"), std::string_view("x"), std::string_view("NATS/1.0"),
+        std::string_view("NATS/1.0\r\nA"), std::string_view("NATS/1.0\r\n:\r\nA:"), std::string_view("\0\r\nA:b", 7)}) {
     const header_view view(text);
     for (const auto& field : view) EXPECT_LE(field.second.size(), text.size());
     view.get("A");

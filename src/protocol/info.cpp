@@ -12,6 +12,8 @@ void append_info(std::string& out, const server_info& info) {
   out += " \r\n";
 }
 
-result<server_info> read_info(std::string_view json) { return codec::read_json<server_info>(json, codec::peer_lenient); }
+result<server_info> read_info(std::string_view json) {
+  return codec::read_json<server_info>(json, codec::peer_lenient);
+}
 
 }  // namespace tern::protocol

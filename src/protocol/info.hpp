@@ -49,9 +49,9 @@ struct server_info {
   std::string compression;
 
   static constexpr codec::omit_when json_omit = codec::omit_when::empty;
-  static constexpr codec::member_option json_members[] = {
-      {"server_id", {}}, {"server_name", {}}, {"version", {}}, {"proto", {}},      {"go", {}},
-      {"host", {}},      {"port", {}},        {"headers", {}}, {"max_payload", {}}};
+  static constexpr codec::member_option json_members[] = {{"server_id", {}}, {"server_name", {}}, {"version", {}},
+                                                          {"proto", {}},     {"go", {}},          {"host", {}},
+                                                          {"port", {}},      {"headers", {}},     {"max_payload", {}}};
 };
 
 // Appends `INFO {...} CRLF`.

@@ -18,8 +18,8 @@ static_assert(std::ranges::is_sorted(table, {}, &jetstream_error::number));
 }  // namespace
 
 const jetstream_error* find_jetstream_error(int number) {
-  const auto* found =
-      std::ranges::lower_bound(table, number, {}, [](const jetstream_error& entry) { return static_cast<int>(entry.number); });
+  const auto* found = std::ranges::lower_bound(
+      table, number, {}, [](const jetstream_error& entry) { return static_cast<int>(entry.number); });
   return found != std::end(table) && static_cast<int>(found->number) == number ? found : nullptr;
 }
 
@@ -51,6 +51,8 @@ api_error make_api_error(jetstream_errc number, std::initializer_list<placeholde
   return {describe(number).http_code, static_cast<int>(number), format(number, values)};
 }
 
-error to_error(const api_error& problem) { return error(errc::api_error, problem.description).with_api_code(problem.err_code); }
+error to_error(const api_error& problem) {
+  return error(errc::api_error, problem.description).with_api_code(problem.err_code);
+}
 
 }  // namespace tern::protocol

@@ -22,7 +22,7 @@ enum class parse_outcome : std::uint8_t {
 // What a handler says to each event.
 enum class verdict : std::uint8_t {
   go_on,
-  pause,              // after this operation; not allowed from on_publish_start
+  pause,  // after this operation; not allowed from on_publish_start
   stop,
   bad_argument,       // ends parsing with the outcome of this name
   payload_too_large,  // likewise
@@ -45,8 +45,8 @@ struct message_head {
   std::string_view sid;  // messages only
   std::string_view reply;
   std::size_t header_size = 0;
-  std::size_t total_size = 0;   // header included
-  bool with_header = false;     // HPUB or HMSG, also when header_size is 0
+  std::size_t total_size = 0;  // header included
+  bool with_header = false;    // HPUB or HMSG, also when header_size is 0
 };
 
 // A whole message. All views hold until the handler returns.

@@ -79,7 +79,8 @@ class parser_core {
 
   explicit parser_core(std::size_t line_max) : line_max_(line_max) {}
 
-  // Takes bytes up to LF; true when the line is whole: `line` is then what stands before LF and one CR. Sets `too_long`.
+  // Takes bytes up to LF; true when the line is whole: `line` is then what stands before LF and one CR. Sets
+  // `too_long`.
   bool collect_line(input& in, std::string_view& line, bool& too_long);
   // What the limit counts: everything before LF but one CR at the end. It holds for pieces of a line as for the whole.
   bool exceeds_limit(std::string_view piece) const {
@@ -99,11 +100,11 @@ class parser_core {
   bool whole_line(input& in, std::size_t skip, std::string_view& line) const {
     const char* const begin = in.at + skip;
     if (begin == in.end || is_blank(*begin) || *begin == '\n') return false;
-    const auto* newline =
-        static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(in.end - begin)));
+    const auto* newline = static_cast<const char*>(std::memchr(begin, '\n', static_cast<std::size_t>(in.end - begin)));
     if (newline == nullptr) return false;
     const std::string_view piece(begin, static_cast<std::size_t>(newline - begin));
-    if (exceeds_limit(piece)) [[unlikely]] return false;
+    if (exceeds_limit(piece)) [[unlikely]]
+      return false;
     line = without_cr(piece);
     in.at = newline + 1;
     return true;
@@ -151,11 +152,16 @@ class parser_core {
 
 inline parse_outcome to_outcome(verdict said) {
   switch (said) {
-    case verdict::go_on: return parse_outcome::more;
-    case verdict::pause: return parse_outcome::paused;
-    case verdict::stop: return parse_outcome::stopped;
-    case verdict::bad_argument: return parse_outcome::bad_argument;
-    case verdict::payload_too_large: return parse_outcome::payload_too_large;
+    case verdict::go_on:
+      return parse_outcome::more;
+    case verdict::pause:
+      return parse_outcome::paused;
+    case verdict::stop:
+      return parse_outcome::stopped;
+    case verdict::bad_argument:
+      return parse_outcome::bad_argument;
+    case verdict::payload_too_large:
+      return parse_outcome::payload_too_large;
   }
   return parse_outcome::stopped;
 }

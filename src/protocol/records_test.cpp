@@ -26,10 +26,9 @@ TEST(info, writes_what_is_always_there_and_leaves_out_the_rest) {
   info.client_id = 5;
   std::string out;
   append_info(out, info);
-  EXPECT_EQ(out,
-            R"(INFO {"server_id":"NABC","server_name":"NABC","version":"2.15.1","proto":1,"go":"go1.25",)"
-            R"("host":"127.0.0.1","port":4222,"headers":true,"max_payload":1048576,"client_id":5} )"
-            "\r\n");
+  EXPECT_EQ(out, R"(INFO {"server_id":"NABC","server_name":"NABC","version":"2.15.1","proto":1,"go":"go1.25",)"
+                 R"("host":"127.0.0.1","port":4222,"headers":true,"max_payload":1048576,"client_id":5} )"
+                 "\r\n");
 }
 
 TEST(info, reads_back_and_ignores_what_it_does_not_know) {
@@ -44,7 +43,8 @@ TEST(connect, merges_onto_verbose_pedantic_and_echo) {
   const auto options = read_connect("{}");
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->verbose && options->pedantic && options->echo);
-  const auto other = read_connect(R"({"VERBOSE":false,"echo":null,"Pedantic":true,"pedantic":false,"x":{},"protocol":-1})");
+  const auto other =
+      read_connect(R"({"VERBOSE":false,"echo":null,"Pedantic":true,"pedantic":false,"x":{},"protocol":-1})");
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->verbose);
   EXPECT_TRUE(other->echo);
@@ -66,16 +66,16 @@ TEST(connect, writes_what_a_client_sends) {
   options.user = "u";
   std::string out;
   append_connect(out, options);
-  EXPECT_EQ(out,
-            R"(CONNECT {"verbose":false,"pedantic":false,"echo":true,"tls_required":false,"user":"u","lang":"",)"
-            R"("version":"","protocol":0,"headers":false,"no_responders":false})"
-            "\r\n");
+  EXPECT_EQ(out, R"(CONNECT {"verbose":false,"pedantic":false,"echo":true,"tls_required":false,"user":"u","lang":"",)"
+                 R"("version":"","protocol":0,"headers":false,"no_responders":false})"
+                 "\r\n");
 }
 
 TEST(connect, hides_secrets_in_logs) {
-  EXPECT_EQ(redact_connect(R"({"user":"u","pass":"s\"x","auth_token" : "t","nkey":"n","sig":"s","jwt":"j","name":"pass"})"),
-            R"({"user":"u","pass":"[REDACTED]","auth_token" : "[REDACTED]","nkey":"[REDACTED]","sig":"[REDACTED]",)"
-            R"("jwt":"j","name":"pass"})");
+  EXPECT_EQ(
+      redact_connect(R"({"user":"u","pass":"s\"x","auth_token" : "t","nkey":"n","sig":"s","jwt":"j","name":"pass"})"),
+      R"({"user":"u","pass":"[REDACTED]","auth_token" : "[REDACTED]","nkey":"[REDACTED]","sig":"[REDACTED]",)"
+      R"("jwt":"j","name":"pass"})");
   EXPECT_EQ(redact_connect(R"({"pass":12,"a":1})"), R"({"pass":"[REDACTED]","a":1})");
   EXPECT_EQ(redact_connect(R"({"pass":"open)"), R"({"pass":"[REDACTED]")");
 }

@@ -10,15 +10,14 @@
 //                                                           // HPUB without negotiated headers, pedantic check
 //     verdict on_publish(const message_frame& message);
 //     verdict on_subscribe(std::string_view subject, std::string_view queue, std::string_view sid);
-//     verdict on_unsubscribe(std::string_view sid, std::uint64_t max);   // 0: at once (also for a max that is no number)
-//     verdict on_ping();  verdict on_pong();  verdict on_ok();
-//     verdict on_error(std::string_view text);              // a client's -ERR closes with Parse Error
-//     verdict on_info(std::string_view json);
-//     bool on_gated_operation(char first);                  // see close_gate(); false ends with `stopped`
+//     verdict on_unsubscribe(std::string_view sid, std::uint64_t max);   // 0: at once (also for a max that is no
+//     number) verdict on_ping();  verdict on_pong();  verdict on_ok(); verdict on_error(std::string_view text); // a
+//     client's -ERR closes with Parse Error verdict on_info(std::string_view json); bool on_gated_operation(char
+//     first);                  // see close_gate(); false ends with `stopped`
 //
 // One connection owns a parser; same thread. After an outcome other than `more` and `paused` the parser is spent.
-// Invariants: between two calls the state is that of the bytes so far, however they were cut; the argument buffer holds at
-// most two bytes more than max_control_line, the body buffer at most what on_publish_start accepted.
+// Invariants: between two calls the state is that of the bytes so far, however they were cut; the argument buffer holds
+// at most two bytes more than max_control_line, the body buffer at most what on_publish_start accepted.
 #pragma once
 
 #include "protocol/parser_core.hpp"
@@ -143,29 +142,43 @@ parse_outcome server_parser::step(input& in, Handler& handler) {
     return parse_outcome::more;
   };
   switch (state_) {
-    case minus_err: return blank_then(minus_err_blank);
-    case hpub: return blank_then(hpub_blank);
-    case pub: return blank_then(pub_blank);
-    case sub: return blank_then(sub_blank);
-    case unsub: return blank_then(unsub_blank);
+    case minus_err:
+      return blank_then(minus_err_blank);
+    case hpub:
+      return blank_then(hpub_blank);
+    case pub:
+      return blank_then(pub_blank);
+    case sub:
+      return blank_then(sub_blank);
+    case unsub:
+      return blank_then(unsub_blank);
     // These two need no blank before the argument.
-    case connect: return argument_after_blanks(connect_argument);
-    case info: return argument_after_blanks(info_argument);
-    case minus_err_blank: return argument_after_blanks(minus_err_argument);
-    case hpub_blank: return argument_after_blanks(hpub_argument);
-    case pub_blank: return argument_after_blanks(pub_argument);
-    case sub_blank: return argument_after_blanks(sub_argument);
-    case unsub_blank: return argument_after_blanks(unsub_argument);
+    case connect:
+      return argument_after_blanks(connect_argument);
+    case info:
+      return argument_after_blanks(info_argument);
+    case minus_err_blank:
+      return argument_after_blanks(minus_err_argument);
+    case hpub_blank:
+      return argument_after_blanks(hpub_argument);
+    case pub_blank:
+      return argument_after_blanks(pub_argument);
+    case sub_blank:
+      return argument_after_blanks(sub_argument);
+    case unsub_blank:
+      return argument_after_blanks(unsub_argument);
     case connect_argument:
     case info_argument:
     case minus_err_argument:
     case hpub_argument:
     case pub_argument:
     case sub_argument:
-    case unsub_argument: return argument_step(in, handler);
+    case unsub_argument:
+      return argument_step(in, handler);
     case body:
     case body_end_cr:
-    case body_end_lf: return body_step(in, handler);
+    case body_end_lf:
+      return body_step(in, handler);
     case ping:
       if (!skip_line(in)) return parse_outcome::more;
       state_ = start;
@@ -198,13 +211,25 @@ parse_outcome server_parser::argument_step(input& in, Handler& handler) {
   if (!whole) return parse_outcome::more;
   parse_outcome outcome;
   switch (state_) {
-    case hpub_argument: return publish(in, line, true, handler);
-    case pub_argument: return publish(in, line, false, handler);
-    case sub_argument: outcome = subscribe(in, line, handler); break;
-    case unsub_argument: outcome = unsubscribe(in, line, handler); break;
-    case info_argument: outcome = to_outcome(handler.on_info(line)); break;
-    case minus_err_argument: outcome = to_outcome(handler.on_error(line)); break;
-    default: outcome = to_outcome(handler.on_connect(line)); break;
+    case hpub_argument:
+      return publish(in, line, true, handler);
+    case pub_argument:
+      return publish(in, line, false, handler);
+    case sub_argument:
+      outcome = subscribe(in, line, handler);
+      break;
+    case unsub_argument:
+      outcome = unsubscribe(in, line, handler);
+      break;
+    case info_argument:
+      outcome = to_outcome(handler.on_info(line));
+      break;
+    case minus_err_argument:
+      outcome = to_outcome(handler.on_error(line));
+      break;
+    default:
+      outcome = to_outcome(handler.on_connect(line));
+      break;
   }
   argument_.clear();
   if (outcome == parse_outcome::more || outcome == parse_outcome::paused) state_ = start;

@@ -17,10 +17,14 @@ struct counter {
   verdict on_publish_start(const message_head& head) {
     return head.total_size > 1024 * 1024 ? verdict::payload_too_large : verdict::go_on;
   }
-  verdict on_publish(const message_frame& message) { return bytes += message.body.size() + message.subject.size(), verdict::go_on; }
+  verdict on_publish(const message_frame& message) {
+    return bytes += message.body.size() + message.subject.size(), verdict::go_on;
+  }
   verdict on_subscribe(std::string_view, std::string_view, std::string_view) { return ++bytes, verdict::go_on; }
   verdict on_unsubscribe(std::string_view, std::uint64_t) { return verdict::go_on; }
-  verdict on_message(const message_frame& message) { return bytes += message.body.size() + message.sid.size(), verdict::go_on; }
+  verdict on_message(const message_frame& message) {
+    return bytes += message.body.size() + message.sid.size(), verdict::go_on;
+  }
   verdict on_ping() { return ++bytes, verdict::go_on; }
   verdict on_pong() { return verdict::go_on; }
   verdict on_ok() { return verdict::go_on; }
@@ -44,8 +48,9 @@ void run(benchmark::State& state, const std::string& operation) {
     benchmark::DoNotOptimize(handler.bytes);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
-  state.counters["ns_per_operation"] = benchmark::Counter(static_cast<double>(count) * static_cast<double>(state.iterations()),
-                                                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_operation"] =
+      benchmark::Counter(static_cast<double>(count) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void publish(benchmark::State& state) {

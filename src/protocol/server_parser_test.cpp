@@ -93,19 +93,35 @@ TEST(server_parser, ends_control_lines_at_a_bare_lf) {
 
 // Core 2: what is no operation, or has no blank where one must be.
 TEST(server_parser, tells_unknown_operations) {
-  for (const char* text :
-       {"FOO bar\r\n", "\r\n", " PING\r\n", "MSG foo 1 1\r\nx\r\n", "RS+ $G foo\r\n", "LS+ foo\r\n", "A+ x\r\n", "PUBfoo 1\r\n",
-        "SUB\r\nPING\r\n", "+NO\r\n", "-ERR\r\nPING\r\n", "GET / HTTP/1.1\r\n", "HMSG foo 1 12 12\r\n", "UNSUB\r\n",
-        "PUB foo 3\r\nabcd\r\n", "PUB foo 1\r\nx\n\n", "PUB foo 1\r\nx\rX", "HPUB\r\n", "X", "UNS\r\n"}) {
+  for (const char* text : {"FOO bar\r\n",
+                           "\r\n",
+                           " PING\r\n",
+                           "MSG foo 1 1\r\nx\r\n",
+                           "RS+ $G foo\r\n",
+                           "LS+ foo\r\n",
+                           "A+ x\r\n",
+                           "PUBfoo 1\r\n",
+                           "SUB\r\nPING\r\n",
+                           "+NO\r\n",
+                           "-ERR\r\nPING\r\n",
+                           "GET / HTTP/1.1\r\n",
+                           "HMSG foo 1 12 12\r\n",
+                           "UNSUB\r\n",
+                           "PUB foo 3\r\nabcd\r\n",
+                           "PUB foo 1\r\nx\n\n",
+                           "PUB foo 1\r\nx\rX",
+                           "HPUB\r\n",
+                           "X",
+                           "UNS\r\n"}) {
     EXPECT_EQ(parse(text).outcome, parse_outcome::unknown_operation) << text;
   }
 }
 
 TEST(server_parser, tells_wrong_arguments) {
-  for (const char* text :
-       {"SUB \t \r\n", "SUB foo\r\n", "SUB foo q 1 2\r\n", "PUB foo\r\n", "PUB \r\n", "PUB a b c d\r\n", "UNSUB 1 2 3\r\n",
-        "UNSUB \r\n", "HPUB foo 12\r\n", "HPUB foo 13 12\r\n", "HPUB foo -1 12\r\n", "HPUB foo 1 x\r\n", "PUB foo x\r\n",
-        "PUB foo -1\r\n", "PUB foo +1\r\n", "PUB foo 1.5\r\n", "PUB foo 1234567890\r\n", "HPUB a b 1 2 3\r\n"}) {
+  for (const char* text : {"SUB \t \r\n", "SUB foo\r\n", "SUB foo q 1 2\r\n", "PUB foo\r\n", "PUB \r\n",
+                           "PUB a b c d\r\n", "UNSUB 1 2 3\r\n", "UNSUB \r\n", "HPUB foo 12\r\n", "HPUB foo 13 12\r\n",
+                           "HPUB foo -1 12\r\n", "HPUB foo 1 x\r\n", "PUB foo x\r\n", "PUB foo -1\r\n",
+                           "PUB foo +1\r\n", "PUB foo 1.5\r\n", "PUB foo 1234567890\r\n", "HPUB a b 1 2 3\r\n"}) {
     EXPECT_EQ(parse(text).outcome, parse_outcome::bad_argument) << text;
   }
   EXPECT_EQ(parse("PUB foo 000000003\r\nabc\r\n").seen.back(), "PUB foo [] |abc");
@@ -126,14 +142,16 @@ TEST(server_parser, takes_payloads_that_look_like_protocol) {
 // The whole behaviour is that of the bytes, however they are cut.
 constexpr std::string_view transcript =
     "CONNECT {\"verbose\":false}\r\nPING\r\nSUB foo.* q 12\r\nPUB foo.bar 5\r\nhello\r\nPUB foo.bar _INBOX.1 0\r\n\r\n"
-    "HPUB a.b reply 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nxy\r\nhpub a 12 12\r\nNATS/1.0\r\n\r\n\r\nUNSUB 12 5\r\nPONG\r\n+OK\r\n"
+    "HPUB a.b reply 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nxy\r\nhpub a 12 12\r\nNATS/1.0\r\n\r\n\r\nUNSUB 12 "
+    "5\r\nPONG\r\n+OK\r\n"
     "pub \t x  \t 1 \nz\r\nSUB a\t1\nINFO {\"a\":1} \r\nUNSUB 12\r\nPUB \xC3\xBC 2\r\n\r\n\r\nPING\r\n";
 
 TEST(server_parser, gives_the_same_events_for_every_cut) {
   const events expected = parse(transcript).seen;
   ASSERT_EQ(expected.size(), 22u);
   for (std::size_t first = 0; first <= transcript.size(); ++first) {
-    for (const std::size_t length : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}, transcript.size()}) {
+    for (const std::size_t length :
+         {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}, transcript.size()}) {
       server_parser parser;
       recorder handler;
       // A copy per piece, so that a view into an earlier piece is caught by the address sanitizer.
@@ -150,7 +168,8 @@ TEST(server_parser, gives_the_same_events_for_every_cut) {
 TEST(server_parser, gives_the_same_outcome_for_every_cut_of_broken_input) {
   for (const std::string text :
        {"PUB foo 3\r\nabcd\r\n", "PUB foo 1\r\nx\rX\r\n", "SUB foo\r\n", "PUB foo x\r\n", "PINX\r\n", "-ERR 'x'\r\n",
-        "HPUB foo 13 12\r\n", "SUB aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\r\n", "PUB foo 17\r\n0123456789abcdefg\r\n"}) {
+        "HPUB foo 13 12\r\n", "SUB aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\r\n",
+        "PUB foo 17\r\n0123456789abcdefg\r\n"}) {
     const auto run = [&](std::size_t first) {
       server_parser parser(40);
       recorder handler;

@@ -17,11 +17,10 @@ std::string_view take_token(std::string_view& rest, bool& more) {
   return token;
 }
 
-bool has_config_blank(std::string_view subject) {
-  return subject.find_first_of(" \t\r\n\f") != std::string_view::npos;
-}
+bool has_config_blank(std::string_view subject) { return subject.find_first_of(" \t\r\n\f") != std::string_view::npos; }
 
-// Walks both until one ends. `left_part` and `right_part` say whether a token may stand for any token of the other side.
+// Walks both until one ends. `left_part` and `right_part` say whether a token may stand for any token of the other
+// side.
 template <bool LeftPattern, bool RightPattern, bool Subset>
 bool walk(std::string_view left, std::string_view right) {
   for (bool left_more = true, right_more = true;;) {
@@ -56,8 +55,12 @@ bool is_valid_literal(std::string_view subject) {
   return true;
 }
 
-bool is_valid_config_subject(std::string_view subject) { return is_valid_subject(subject) && !has_config_blank(subject); }
-bool is_valid_config_literal(std::string_view subject) { return is_valid_literal(subject) && !has_config_blank(subject); }
+bool is_valid_config_subject(std::string_view subject) {
+  return is_valid_subject(subject) && !has_config_blank(subject);
+}
+bool is_valid_config_literal(std::string_view subject) {
+  return is_valid_literal(subject) && !has_config_blank(subject);
+}
 
 bool is_literal(std::string_view subject) {
   if (subject.find_first_of("*>") == std::string_view::npos) return true;

@@ -10,10 +10,12 @@ namespace {
 
 // Core 2.4
 TEST(subject, is_valid_without_empty_tokens_and_with_the_full_wildcard_last) {
-  for (const char* good : {"a", "a.b", "*", ">", "a.*", "a.>", "*.*.>", "foo*", "f>o", "a.b*.c>", "\xC3\xBC.b", "$SYS.a"}) {
+  for (const char* good :
+       {"a", "a.b", "*", ">", "a.*", "a.>", "*.*.>", "foo*", "f>o", "a.b*.c>", "\xC3\xBC.b", "$SYS.a"}) {
     EXPECT_TRUE(is_valid_subject(good)) << good;
   }
-  for (const char* bad : {"", ".", "a.", ".a", "a..b", ">.a", "a.>.b", "a.>."}) EXPECT_FALSE(is_valid_subject(bad)) << bad;
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", ">.a", "a.>.b", "a.>."})
+    EXPECT_FALSE(is_valid_subject(bad)) << bad;
 }
 
 TEST(subject, is_a_valid_literal_without_wildcard_tokens) {
@@ -45,21 +47,44 @@ TEST(subject, has_tokens) {
 }
 
 TEST(subject, matches_patterns) {
-  for (const auto& [pattern, subject] : std::vector<std::pair<const char*, const char*>>{
-           {"a", "a"}, {"a.b", "a.b"}, {"*", "a"}, {"*.b", "a.b"}, {"a.*", "a.b"}, {">", "a"}, {">", "a.b.c"},
-           {"a.>", "a.b"}, {"a.>", "a.b.c"}, {"*.>", "a.b"}, {"foo.*", "foo.*"}, {"foo.>", "foo.*"}, {"foo*", "foo*"}}) {
+  for (const auto& [pattern, subject] : std::vector<std::pair<const char*, const char*>>{{"a", "a"},
+                                                                                         {"a.b", "a.b"},
+                                                                                         {"*", "a"},
+                                                                                         {"*.b", "a.b"},
+                                                                                         {"a.*", "a.b"},
+                                                                                         {">", "a"},
+                                                                                         {">", "a.b.c"},
+                                                                                         {"a.>", "a.b"},
+                                                                                         {"a.>", "a.b.c"},
+                                                                                         {"*.>", "a.b"},
+                                                                                         {"foo.*", "foo.*"},
+                                                                                         {"foo.>", "foo.*"},
+                                                                                         {"foo*", "foo*"}}) {
     EXPECT_TRUE(subject_matches(pattern, subject)) << pattern << ' ' << subject;
   }
-  for (const auto& [pattern, subject] : std::vector<std::pair<const char*, const char*>>{
-           {"a", "b"}, {"a", "a.b"}, {"a.b", "a"}, {"*", "a.b"}, {"a.>", "a"}, {"a.*", "a"}, {"*.>", "a"},
-           {"foo.bar", "foo.*"}, {"foo.bar", "foo.>"}, {"foo*", "foox"}, {"a.*.c", "a.b.d"}}) {
+  for (const auto& [pattern, subject] : std::vector<std::pair<const char*, const char*>>{{"a", "b"},
+                                                                                         {"a", "a.b"},
+                                                                                         {"a.b", "a"},
+                                                                                         {"*", "a.b"},
+                                                                                         {"a.>", "a"},
+                                                                                         {"a.*", "a"},
+                                                                                         {"*.>", "a"},
+                                                                                         {"foo.bar", "foo.*"},
+                                                                                         {"foo.bar", "foo.>"},
+                                                                                         {"foo*", "foox"},
+                                                                                         {"a.*.c", "a.b.d"}}) {
     EXPECT_FALSE(subject_matches(pattern, subject)) << pattern << ' ' << subject;
   }
 }
 
 TEST(subject, tells_overlap_and_subset) {
-  for (const auto& [left, right] : std::vector<std::pair<const char*, const char*>>{
-           {"a", "a"}, {"a.*", "a.b"}, {"a.*", "*.b"}, {">", "a.b"}, {"a.>", "a.*.c"}, {"*.b", "a.>"}, {"a.*.c", "a.b.*"}}) {
+  for (const auto& [left, right] : std::vector<std::pair<const char*, const char*>>{{"a", "a"},
+                                                                                    {"a.*", "a.b"},
+                                                                                    {"a.*", "*.b"},
+                                                                                    {">", "a.b"},
+                                                                                    {"a.>", "a.*.c"},
+                                                                                    {"*.b", "a.>"},
+                                                                                    {"a.*.c", "a.b.*"}}) {
     EXPECT_TRUE(subjects_overlap(left, right)) << left << ' ' << right;
     EXPECT_TRUE(subjects_overlap(right, left)) << right << ' ' << left;
   }

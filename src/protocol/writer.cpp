@@ -6,8 +6,8 @@ namespace {
 // Letters and digits of the world are shown; separators and format characters are not.
 bool is_printable(std::uint32_t rune) {
   return !(rune < 0xA1 || rune == 0xAD || (rune >= 0x2000 && rune <= 0x200F) || (rune >= 0x2028 && rune <= 0x202F) ||
-           (rune >= 0x205F && rune <= 0x206F) || rune == 0x3000 || rune == 0xFEFF || (rune >= 0xE000 && rune <= 0xF8FF) ||
-           (rune & 0xFFFE) == 0xFFFE || rune >= 0xE0000);
+           (rune >= 0x205F && rune <= 0x206F) || rune == 0x3000 || rune == 0xFEFF ||
+           (rune >= 0xE000 && rune <= 0xF8FF) || (rune & 0xFFFE) == 0xFFFE || rune >= 0xE0000);
 }
 
 // Decodes the sequence at the begin of the text; its length, or 0 when it is malformed.
@@ -32,16 +32,26 @@ void append_hexadecimal(std::string& out, std::uint32_t value, int digits) {
 
 char short_escape(char letter) {
   switch (letter) {
-    case '\a': return 'a';
-    case '\b': return 'b';
-    case '\f': return 'f';
-    case '\n': return 'n';
-    case '\r': return 'r';
-    case '\t': return 't';
-    case '\v': return 'v';
-    case '"': return '"';
-    case '\\': return '\\';
-    default: return 0;
+    case '\a':
+      return 'a';
+    case '\b':
+      return 'b';
+    case '\f':
+      return 'f';
+    case '\n':
+      return 'n';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    case '\v':
+      return 'v';
+    case '"':
+      return '"';
+    case '\\':
+      return '\\';
+    default:
+      return 0;
   }
 }
 

@@ -3,10 +3,10 @@
 ///     auto order = tern::codec::read_json<order_placed>(R"({"id":"o-1","amount":1299})");
 ///     if (!order) log(order.error().message());             // "amount: expected integer"
 ///
-/// Integers are exact to 64 bits, floats are refused for integer members, trailing bytes and malformed text anywhere (in
-/// ignored members too) are refused, UTF-8 is validated, the last of duplicate keys wins, null is absent.
-/// Thread safety: functions without shared state; each thread keeps a parser and its buffers between calls.
-/// Source: JetStream specification 1.5, service specification section 13.
+/// Integers are exact to 64 bits, floats are refused for integer members, trailing bytes and malformed text anywhere
+/// (in ignored members too) are refused, UTF-8 is validated, the last of duplicate keys wins, null is absent. Thread
+/// safety: functions without shared state; each thread keeps a parser and its buffers between calls. Source: JetStream
+/// specification 1.5, service specification section 13.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,9 @@ class json_reader {
   /// The value as a described type.
   virtual bool as(const value_type& type, void* object) = 0;
   template <class T>
-  bool as(T& value) { return as(type_of<T>(), &value); }
+  bool as(T& value) {
+    return as(type_of<T>(), &value);
+  }
 
   /// Enters the object or array; next_key() / next_element() move to the next member, whose value must then be read or
   /// skipped, and return false at the end, which also leaves it.

@@ -127,9 +127,29 @@ struct custom_json {};
 // What readers and writers work from: one constant description per type, free of templates.
 
 enum class value_kind : std::uint8_t {
-  boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64,
-  text, text_view, duration, time, bytes, raw,
-  enumeration, optional, sequence, mapping, record, custom,
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float32,
+  float64,
+  text,
+  text_view,
+  duration,
+  time,
+  bytes,
+  raw,
+  enumeration,
+  optional,
+  sequence,
+  mapping,
+  record,
+  custom,
 };
 
 struct record_type;
@@ -159,8 +179,8 @@ using element_visitor = void (*)(void* context, std::string_view key, const void
 struct container_operations {
   std::size_t (*size)(const void* object);
   void (*clear)(void* object);
-  void* (*append)(void* object);                            // sequences whose elements have addresses
-  void* (*insert)(void* object, std::string_view key);      // mappings
+  void* (*append)(void* object);                        // sequences whose elements have addresses
+  void* (*insert)(void* object, std::string_view key);  // mappings
   void (*visit)(const void* object, void* context, element_visitor visit);
 };
 

@@ -50,10 +50,12 @@ constexpr auto enum_word_table = [] {
 }();
 
 template <class E>
-inline constexpr enum_operations enum_operations_of{
-    enum_word_table<E>, requires { requires enum_words<E>::ignore_case; },
-    [](const void* object) { return static_cast<std::int64_t>(*static_cast<const E*>(object)); },
-    [](void* object, std::int64_t value) { *static_cast<E*>(object) = static_cast<E>(value); }};
+inline constexpr enum_operations enum_operations_of{enum_word_table<E>, requires {requires enum_words<E>::ignore_case;
+}  // namespace tern::codec::detail
+, [](const void* object) { return static_cast<std::int64_t>(*static_cast<const E*>(object)); },
+    [](void* object, std::int64_t value) { *static_cast<E*>(object) = static_cast<E>(value); }
+}
+;
 
 template <class Optional>
 inline constexpr optional_operations optional_operations_of{
@@ -76,8 +78,7 @@ template <class Sequence>
 inline constexpr container_operations sequence_operations_of{
     [](const void* object) { return static_cast<const Sequence*>(object)->size(); },
     [](void* object) { static_cast<Sequence*>(object)->clear(); },
-    [](void* object) -> void* { return &static_cast<Sequence*>(object)->emplace_back(); },
-    nullptr,
+    [](void* object) -> void* { return &static_cast<Sequence*>(object)->emplace_back(); }, nullptr,
     [](const void* object, void* context, element_visitor visit) {
       for (const auto& element : *static_cast<const Sequence*>(object)) visit(context, {}, &element);
     }};
@@ -85,8 +86,7 @@ inline constexpr container_operations sequence_operations_of{
 template <class Mapping>
 inline constexpr container_operations mapping_operations_of{
     [](const void* object) { return static_cast<const Mapping*>(object)->size(); },
-    [](void* object) { static_cast<Mapping*>(object)->clear(); },
-    nullptr,
+    [](void* object) { static_cast<Mapping*>(object)->clear(); }, nullptr,
     [](void* object, std::string_view key) -> void* { return &(*static_cast<Mapping*>(object))[std::string(key)]; },
     [](const void* object, void* context, element_visitor visit) {
       for (const auto& [key, element] : *static_cast<const Mapping*>(object)) visit(context, key, &element);
@@ -144,16 +144,20 @@ consteval value_type make_value_type() {
     static_assert(described_enum<T>, "specialise tern::codec::enum_words for this enumeration");
     return {.kind = value_kind::enumeration, .enumeration = &enum_operations_of<T>};
   } else if constexpr (is_instance<T, std::optional>) {
-    return {.kind = value_kind::optional, .element = &value_type_of<typename T::value_type>,
+    return {.kind = value_kind::optional,
+            .element = &value_type_of<typename T::value_type>,
             .optional = &optional_operations_of<T>};
   } else if constexpr (is_instance<T, std::unique_ptr>) {
-    return {.kind = value_kind::optional, .element = &value_type_of<typename T::element_type>,
+    return {.kind = value_kind::optional,
+            .element = &value_type_of<typename T::element_type>,
             .optional = &optional_operations_of<T>};
   } else if constexpr (text_mapping<T>) {
-    return {.kind = value_kind::mapping, .element = &value_type_of<typename T::mapped_type>,
+    return {.kind = value_kind::mapping,
+            .element = &value_type_of<typename T::mapped_type>,
             .container = &mapping_operations_of<T>};
   } else if constexpr (appendable<T>) {
-    return {.kind = value_kind::sequence, .element = &value_type_of<typename T::value_type>,
+    return {.kind = value_kind::sequence,
+            .element = &value_type_of<typename T::value_type>,
             .container = &sequence_operations_of<T>};
   } else {
     static_assert(record<T>, "this type has no JSON form: make it an aggregate or use TERN_DESCRIBE or custom_json");
@@ -305,8 +309,8 @@ std::vector<std::string_view> member_names() {
   &type::TERN_DESCRIBE_JOIN(TERN_DESCRIBE_FIRST_, TERN_DESCRIBE_KIND(member))(member)
 #define TERN_DESCRIBE_TEXT(type, member) TERN_DESCRIBE_JOIN(TERN_DESCRIBE_NAME_, TERN_DESCRIBE_KIND(member))(member)
 
-#define TERN_DESCRIBE(type, ...)                                                                              \
-  [[maybe_unused]] constexpr auto tern_describe(std::type_identity<type>) {                                   \
-    return ::tern::codec::described_members<TERN_DESCRIBE_EACH(TERN_DESCRIBE_POINTER, type, __VA_ARGS__)>{    \
-        {TERN_DESCRIBE_EACH(TERN_DESCRIBE_TEXT, type, __VA_ARGS__)}};                                         \
+#define TERN_DESCRIBE(type, ...)                                                                           \
+  [[maybe_unused]] constexpr auto tern_describe(std::type_identity<type>) {                                \
+    return ::tern::codec::described_members<TERN_DESCRIBE_EACH(TERN_DESCRIBE_POINTER, type, __VA_ARGS__)>{ \
+        {TERN_DESCRIBE_EACH(TERN_DESCRIBE_TEXT, type, __VA_ARGS__)}};                                      \
   }

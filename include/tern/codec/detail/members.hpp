@@ -10,24 +10,16 @@ namespace tern::codec::detail {
 
 inline constexpr std::size_t members_max = 64;
 
-// The conversion is never called, so it needs no definition.
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-internal"
-#pragma clang diagnostic ignored "-Wundefined-inline"
-#endif
-
-// Converts to any member type but to the aggregate itself, so that copying is not mistaken for a first member.
+// Converts to any member type but to the aggregate itself, so that copying is not mistaken for a first member. Never
+// called; it has a body because clang wants one for types without linkage.
 template <class Owner>
 struct anything {
   template <class Member>
     requires(!std::is_same_v<Member, Owner>)
-  operator Member() const;
+  operator Member() const {
+    std::unreachable();
+  }
 };
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 template <class Owner, std::size_t>
 using anything_at = anything<Owner>;
