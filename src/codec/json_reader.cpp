@@ -133,6 +133,21 @@ bool document_decoder::read_mapping(ondemand::value& value, const value_type& ty
   return true;
 }
 
+// The record's next member when the text has the record's order, compared in place. The padding behind the text covers
+// the comparison.
+const member_type* document_decoder::expected_member(ondemand::field& field, const record_type& record,
+                                                     std::size_t& next) {
+  if (next >= record.members.size()) return nullptr;
+  const member_type& member = record.members[next];
+  const char* const begin = field.key().raw();
+  if (member.name.size() >= simdjson::SIMDJSON_PADDING ||
+      std::memcmp(begin, member.name.data(), member.name.size()) != 0 || begin[member.name.size()] != '"') {
+    return nullptr;
+  }
+  next = next + 1 == record.members.size() ? 0 : next + 1;
+  return &member;
+}
+
 bool document_decoder::read_record(ondemand::value& value, const record_type& record, void* object) {
   ondemand::object members;
   if (value.get_object().get(members)) return wrong(value, "object");
@@ -143,8 +158,11 @@ bool document_decoder::read_record(ondemand::value& value, const record_type& re
     ondemand::field field;
     std::string_view name;
     if (std::move(entry).get(field)) return malformed();
-    if (!key(field, name)) return false;
-    const member_type* member = find_member(record, name, next, options_.keys);
+    const member_type* member = expected_member(field, record, next);
+    if (member == nullptr) {
+      if (!key(field, name)) return false;
+      member = find_member(record, name, next, options_.keys);
+    }
     if (member == nullptr) {
       if (options_.unknown == unknown_fields::refuse) {
         std::string problem(unknown_field_begin);
@@ -155,10 +173,8 @@ bool document_decoder::read_record(ondemand::value& value, const record_type& re
       if (!skip(field.value())) return false;
       continue;
     }
-    ondemand::json_type found;
-    if (field.value().type().get(found)) return malformed();
     void* target = static_cast<char*>(object) + member->offset;
-    const bool is_null = found == ondemand::json_type::null && member->type->kind != value_kind::raw;
+    const bool is_null = *field.value().raw_json_token().data() == 'n' && member->type->kind != value_kind::raw;
     if (is_null ? !read_null(field.value(), *member->type, target) : !read(field.value(), *member->type, target)) {
       within(member->name);
       return false;
@@ -166,7 +182,8 @@ bool document_decoder::read_record(ondemand::value& value, const record_type& re
     if (!is_null) seen.set(static_cast<std::size_t>(member - record.members.data()));
   }
   leave();
-  return check_required(record, seen);
+  const bool complete = !record.has_required && options_.missing == missing_fields::use_default;
+  return complete || check_required(record, seen);
 }
 
 bool document_decoder::check_required(const record_type& record, const std::bitset<record_members_max>& seen) {

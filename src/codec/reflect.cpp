@@ -34,7 +34,7 @@ std::string_view wire_name(std::string_view member, const member_rule& rule) {
 
 record_type build_record(const void* sample, std::span<const member_source> members,
                          std::span<const member_option> options, omit_when otherwise) {
-  record_type built{{}, sample};
+  record_type built{{}, sample, false};
   for (const member_source& member : members) {
     const member_rule* found = find_rule(options, member.name);
     const member_rule rule = found != nullptr ? *found : member_rule{.omit = otherwise};
@@ -50,6 +50,7 @@ record_type build_record(const void* sample, std::span<const member_source> memb
       built.members.push_back({wire_name(member.name, rule), member.type, offset, rule.omit, rule.required});
     }
   }
+  for (const member_type& member : built.members) built.has_required = built.has_required || member.required;
   assert(built.members.size() <= record_members_max);
   return built;
 }

@@ -213,6 +213,7 @@ struct member_type {
 struct record_type {
   std::vector<member_type> members;  // flattened ones included, at most record_members_max
   const void* sample;                // a default-constructed record
+  bool has_required = false;         // whether any member is required
 };
 
 inline constexpr std::size_t record_members_max = 256;  // a reader marks the ones seen in a fixed bitmap
