@@ -198,11 +198,13 @@ consumer_info consumer::info() {
 bool consumer::bound() const { return push_ != nullptr && push_->bound(); }
 
 void consumer::on_match(storage::sequence number) {
-  if (number <= last_counted_) return;
-  last_counted_ = number;
-  if (number < state_.next_stream) return;
-  ++num_pending_;
-  if (!pump_timer_.armed()) pump();
+  const bool ahead = number >= state_.next_stream;
+  // A roll-up may have made it count already.
+  if (number > last_counted_) {
+    last_counted_ = number;
+    if (ahead) ++num_pending_;
+  }
+  if (ahead && !pump_timer_.armed()) pump();
 }
 
 // Before the message goes. Views of it may still be in use below on the stack, so nothing is delivered from here.

@@ -112,7 +112,6 @@ void consumer_set::on_removed(storage::sequence number, std::string_view subject
 
 void consumer_set::on_purged(std::string_view subject_pattern) {
   auto& self = *implementation_;
-  self.told = std::max(self.told, self.context.log().state().last);
   for (const auto& [name, who] : self.consumers) who->on_purged(subject_pattern);
 }
 
