@@ -144,6 +144,12 @@ void account::unsubscribe(subscription* what) {
 
 bool account::has_interest(std::string_view subject) { return !implementation_->cache.find(subject).empty(); }
 
+subscription* account::find_plain(const receiver& of, std::string_view subject) {
+  for (subscription* to : implementation_->cache.find(subject).plain)
+    if (to->to == &of && !to->removed) return to;
+  return nullptr;
+}
+
 std::size_t account::literal_interest(std::string_view subject, std::string_view queue) {
   const trie_node* node = has_wildcard(subject) ? nullptr : implementation_->interest.find(subject);
   if (node == nullptr) return 0;

@@ -45,6 +45,8 @@ class account {
   // The number of literal (non-wildcard) subscriptions on exactly this subject in this queue group ("" for plain ones):
   // what binds a push consumer (jetstream 16).
   std::size_t literal_interest(std::string_view subject, std::string_view queue);
+  // A plain subscription of this receiver that a message published on the subject would reach, or null. Costs one look-up.
+  subscription* find_plain(const receiver& of, std::string_view subject);
   void for_each_subscription(const std::function<void(const subscription&)>& visit) const;
   // Calls `changed` at the end of a turn in which literal interest on `subject` appeared or vanished, until the handle dies.
   class interest_watch { public: virtual ~interest_watch() = default; };

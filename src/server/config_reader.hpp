@@ -1,0 +1,24 @@
+// From a configuration tree to options (core 4.2): names, aliases, types, ranges, each complaint with its place.
+#pragma once
+
+#include "server/config_value.hpp"
+#include "server/options.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tern::server {
+
+struct config_findings {
+  std::vector<std::string> errors;    // "file:line:col: text"; any of them ends the start
+  std::vector<std::string> warnings;  // the same; they end only a test of the file (-t)
+};
+
+// Sets what the tree says and leaves the rest.
+config_findings apply_config(const config_value& tree, options& into);
+
+// "host:port" or ":port"; the text of the error is the peer's.
+result<std::pair<std::string, int>> parse_host_port(std::string_view text);
+
+}  // namespace tern::server

@@ -1,0 +1,139 @@
+#include "server/jetstream_host.hpp"
+
+#include "base/go_duration.hpp"
+#include "protocol/info.hpp"
+#include "runtime/host/files.hpp"
+#include "runtime/host/process.hpp"
+#include "server/server.hpp"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace tern::server {
+namespace {
+
+// Three quarters of the machine, as the peer takes when nothing is configured.
+void work_out_limits(jetstream_options& settings) {
+  if (settings.max_memory < 0)
+    settings.max_memory = static_cast<std::int64_t>(runtime::host::physical_memory_bytes() / 4 * 3);
+  if (settings.max_storage < 0) {
+    const auto free = runtime::host::free_disk_bytes(settings.store_directory);
+    settings.max_storage = free ? static_cast<std::int64_t>(*free / 4 * 3) : std::int64_t{1} << 40;
+  }
+}
+
+jetstream::options engine_options(const server& owner, const jetstream_options& settings, const std::string& directory) {
+  jetstream::options out;
+  out.server_name = owner.name();
+  out.server_id = owner.id();
+  out.version = protocol::compatible_version;
+  out.domain = settings.domain;
+  out.store_directory = directory;
+  out.strict = settings.strict;
+  out.server_limits.max_memory = settings.max_memory;
+  out.server_limits.max_storage = settings.max_storage;
+  out.server_limits.max_ack_pending = settings.max_ack_pending;
+  out.server_limits.max_request_batch = settings.max_request_batch;
+  out.server_limits.duplicate_window = settings.duplicate_window;
+  out.durability = settings.sync_interval ? storage::durability::written : storage::durability::synced;
+  out.max_payload = owner.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max()
+                                                     : owner.settings().max_payload;
+  return out;
+}
+
+void log_banner(runtime::host::logger& log, const jetstream_options& settings, const std::string& directory) {
+  log.info("---------------- JETSTREAM ----------------");
+  log.info(std::string("  Strict:          ") + (settings.strict ? "true" : "false"));
+  log.info("  Max Memory:      " + friendly_bytes(settings.max_memory));
+  log.info("  Max Storage:     " + friendly_bytes(settings.max_storage));
+  log.info("  Store Directory: \"" + directory + "\"");
+  if (!settings.domain.empty()) log.info("  Domain:          " + settings.domain);
+  log.info("  API Level:       5");
+  log.info("  Durability:      " + (settings.sync_interval
+                                        ? "written, synced every " + to_go_duration(*settings.sync_interval)
+                                        : std::string("synced before each acknowledgement")));
+  log.info("-------------------------------------------");
+}
+
+}  // namespace
+
+std::string node_name(std::string_view server_name) {
+  constexpr char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  unsigned char hash[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(server_name.data()), server_name.size(), hash);
+  std::string out;
+  for (int at = 0; at < 8; ++at) out += digits[hash[at] % 62];
+  return out;
+}
+
+std::string friendly_bytes(std::int64_t bytes) {
+  if (bytes < 0) return "unlimited";
+  constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %s", value, units[unit]);
+  return text;
+}
+
+result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, runtime::disk* disk) {
+  const time_point begin = owner.loop().refresh_now();
+  runtime::host::logger& log = owner.log();
+  jetstream_options settings = owner.settings().jetstream;
+  if (settings.store_directory.empty()) settings.store_directory = owner.settings().store_directory;
+  if (settings.store_directory.empty()) settings.store_directory = runtime::host::temporary_directory() + "/nats";
+  work_out_limits(settings);
+  const std::string directory = settings.store_directory + "/jetstream";
+  log.info("Starting JetStream");
+  log_banner(log, settings, directory);
+
+  auto store = storage::store::open(disk, {.directory = directory});
+  if (!store) return std::unexpected(std::move(store).error().within("Can't start JetStream"));
+  for (const storage::finding& found : (*store)->findings()) {
+    if (found.level == storage::finding::severity::note) log.info("JetStream: " + found.text);
+    else if (found.level == storage::finding::severity::warning) log.warn("JetStream: " + found.text);
+    else log.error("JetStream: " + found.text);
+  }
+  auto host = std::unique_ptr<jetstream_host>(
+      new jetstream_host(owner, std::move(settings), directory, std::move(*store)));
+  host->engine_->attach(owner.global_account());
+  host->engine_->recover();
+  for (const auto& one : host->engine_->unavailable())
+    log.error("JetStream: stream '" + one.account + " > " + one.name + "' is not available: " + one.reason);
+  const nanoseconds took = owner.loop().refresh_now() - begin;
+  log.info("Took " + to_go_duration(took) + " to start JetStream");
+  return host;
+}
+
+jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::string directory,
+                               std::unique_ptr<storage::store> store)
+    : owner_(owner),
+      settings_(std::move(settings)),
+      directory_(std::move(directory)),
+      store_(std::move(store)),
+      ids_(owner.loop().randomness().next()),
+      environment_{.settings = engine_options(owner, settings_, directory_),
+                   .store = *store_,
+                   .timers = owner.loop().timers(),
+                   .ids = ids_,
+                   .now = [&loop = owner.loop()] { return loop.now(); },
+                   .warn = [&log = owner.log()](std::string text) { log.warn(text); }},
+      engine_(std::make_unique<jetstream::engine>(environment_)) {}
+
+jetstream_host::~jetstream_host() { shutdown(); }
+
+void jetstream_host::shutdown() {
+  if (!std::exchange(running_, false)) return;
+  owner_.log().info("Initiating JetStream Shutdown...");
+  engine_->shutdown();
+  if (auto closed = store_->close(); !closed) owner_.log().error("JetStream: " + closed.error().message());
+  owner_.log().info("JetStream Shutdown");
+}
+
+}  // namespace tern::server

@@ -1,0 +1,227 @@
+#include "server/server.hpp"
+
+#include "protocol/info.hpp"
+#include "runtime/host/process.hpp"
+#include "server/jetstream_host.hpp"
+#include "server/monitor.hpp"
+#include "server/public_key.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tern::server {
+namespace {
+
+std::string random_key(runtime::random& randomness, key_prefix prefix) {
+  std::array<unsigned char, 32> bytes{};
+  randomness.fill(bytes);
+  return encode_public_key(prefix, bytes);
+}
+
+// "host:port", where the host may be in brackets.
+std::pair<std::string, int> split_address(const std::string& text, int default_port) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || text.find(']', colon) != std::string::npos) return {text, default_port};
+  return {text.substr(0, colon), std::atoi(text.c_str() + colon + 1)};
+}
+
+}  // namespace
+
+result<std::unique_ptr<server>> server::create(server_environment surroundings, options settings) {
+  if (auto checked = check_options(settings); !checked) return std::unexpected(std::move(checked).error());
+  return std::unique_ptr<server>(new server(surroundings, std::move(settings)));
+}
+
+server::server(server_environment surroundings, options settings)
+    : surroundings_(surroundings),
+      settings_(std::move(settings)),
+      id_(random_key(surroundings.loop.randomness(), key_prefix::server)),
+      curve_key_(random_key(surroundings.loop.randomness(), key_prefix::curve)),
+      started_(surroundings.loop.now()),
+      context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
+      closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
+      lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
+  if (settings_.server_name.empty()) settings_.server_name = id_;
+  context_.tracing = surroundings.log.trace_enabled();
+  if (settings_.disable_interest_cache) context_.global_account.disable_cache();
+}
+
+server::~server() { stop(); }
+
+result<void> server::start() {
+  log_banner();
+  if (settings_.http_port != 0) {
+    monitor_ = std::make_unique<monitor>(*this);
+    if (auto opened = monitor_->open(*surroundings_.network); !opened) return opened;
+    log().info("Starting http monitor on " + monitor_->local().text());
+  }
+  if (settings_.jetstream.enabled) {
+    auto host = jetstream_host::create(*this, surroundings_.disk);
+    if (!host) return std::unexpected(std::move(host).error());
+    jetstream_ = std::move(*host);
+  }
+  turn_end_ = context_.loop.at_turn_end([this] { end_turn(); });
+  if (auto opened = open_listeners(); !opened) return opened;
+  accepting_ = true;
+  log().info("Server is ready");
+  return {};
+}
+
+void server::log_banner() {
+  const std::string program = runtime::host::program_name();
+  log().info("Starting " + (program.empty() ? std::string("nats-server") : program));
+  log().info("  Version:  " + std::string(protocol::compatible_version));
+  log().info("  Git:      [tern " TERN_VERSION "]");
+  log().info("  Name:     " + settings_.server_name);
+  if (settings_.jetstream.enabled) log().info("  Node:     " + node_name(settings_.server_name));
+  log().info("  ID:       " + id_);
+  if (settings_.max_payload > (8 << 20))
+    log().warn("Maximum payloads over 8.00 MB are generally discouraged and could lead to poor performance");
+  if (!settings_.config_file.empty())
+    log().info("Using configuration file: " + settings_.config_file + " (" + settings_.config_digest + ")");
+}
+
+result<void> server::open_listeners() {
+  auto accepts = [this](std::unique_ptr<runtime::byte_stream> stream) { accept(std::move(stream)); };
+  if (surroundings_.in_process != nullptr && !settings_.in_process_name.empty()) {
+    auto opened = surroundings_.in_process->listen({.host = settings_.in_process_name, .in_process = true}, accepts);
+    if (!opened) return std::unexpected(std::move(opened).error());
+    in_process_listener_ = std::move(*opened);
+  }
+  if (surroundings_.network == nullptr || !settings_.listen_on_network) return {};
+  const auto port = static_cast<std::uint16_t>(settings_.port == ephemeral_port ? 0 : settings_.port);
+  auto opened = surroundings_.network->listen({.host = settings_.host, .port = port}, accepts);
+  if (!opened) {
+    return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + std::to_string(settings_.port) +
+                                    ", " + opened.error().context());
+  }
+  listener_ = std::move(*opened);
+  log().info("Listening for client connections on " + listener_->local().text());
+  return {};
+}
+
+void server::accept(std::unique_ptr<runtime::byte_stream> stream) {
+  const std::uint64_t id = ++next_id_;
+  ++total_connections_;
+  const bool full = std::cmp_greater_equal(connections_.size(), std::max<std::int64_t>(0, settings_.max_connections));
+  auto& place = connections_[id];
+  place = std::make_unique<connection>(context_, id, std::move(stream));
+  if (full) place->refuse_too_many();
+  else place->start();
+}
+
+void server::append_info(std::string& out, const connection& to, bool after_connect) {
+  protocol::server_info info;
+  info.server_id = id_;
+  info.server_name = settings_.server_name;
+  info.version = protocol::compatible_version;
+  info.proto = 1;
+  info.go = "go1.27.2";
+  info.host = settings_.host;
+  info.port = listener_ ? listener_->local().port : 0;
+  if (!settings_.client_advertise.empty())
+    std::tie(info.host, info.port) = split_address(settings_.client_advertise, info.port);
+  info.headers = !settings_.no_header_support;
+  info.max_payload = settings_.max_payload;
+  info.jetstream = settings_.jetstream.enabled;
+  info.client_id = to.id();
+  if (!to.peer().in_process) info.client_ip = to.peer().host;
+  info.domain = settings_.jetstream.domain;
+  info.api_lvl = 5;
+  info.xkey = curve_key_;
+  info.ldm = context_.lame_duck;
+  if (after_connect) {
+    info.connect_info = true;
+    info.remote_account = context_.global_account.name();
+  }
+  protocol::append_info(out, info);
+}
+
+void server::on_closing(connection& what, close_reason why) {
+  connection_report report = report_on(what, closed_subscriptions_max);
+  report.stop = context_.now();
+  report.reason = why;
+  closed_.add(std::move(report));
+  auto moved = connections_.extract(what.id());
+  if (moved) ending_.insert(std::move(moved));
+}
+
+void server::on_finished(connection& what) { finished_.push_back(what.id()); }
+
+// First what makes output, then the output, then what nobody can refer to any more.
+void server::end_turn() {
+  context_.global_account.end_turn();
+  if (jetstream_) jetstream_->commit();
+  // By index: flushing may close a connection, whose last words go on the list.
+  for (std::size_t at = 0; at < context_.dirty.size(); ++at) context_.dirty[at]->flush();
+  context_.dirty.clear();
+  if (finished_.empty()) return;
+  context_.global_account.end_turn();
+  for (const std::uint64_t id : finished_) ending_.erase(id);
+  finished_.clear();
+}
+
+// --- the end -------------------------------------------------------------------------------------------------------
+
+void server::enter_lame_duck(std::move_only_function<void()> done) {
+  if (context_.lame_duck) return;
+  context_.lame_duck = true;
+  accepting_ = false;
+  lame_duck_done_ = std::move(done);
+  log().info("Entering lame duck mode, stop accepting new clients");
+  listener_.reset();
+  in_process_listener_.reset();
+  if (connections_.empty()) {
+    context_.loop.post([this] { lame_duck_done_(); });
+    return;
+  }
+  std::vector<connection*> told;  // telling one may close it
+  for (const auto& [id, one] : connections_) told.push_back(one.get());
+  for (connection* one : told) one->send_lame_duck_info();
+  lame_duck_timer_.arm(context_.now() + settings_.lame_duck_grace_period);
+}
+
+void server::close_next_lame_duck_client() {
+  if (lame_duck_interval_ == nanoseconds(0)) {
+    log().info("Closing existing clients");
+    // Spread over what is left, at most a second apart (core 2.12).
+    const auto left = settings_.lame_duck_duration - settings_.lame_duck_grace_period;
+    const auto clients = static_cast<std::int64_t>(std::max<std::size_t>(1, connections_.size()));
+    lame_duck_interval_ = std::clamp<nanoseconds>(left / clients, nanoseconds(1), std::chrono::seconds(1));
+  }
+  if (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
+  if (connections_.empty()) {
+    context_.loop.post([this] { lame_duck_done_(); });
+    return;
+  }
+  const auto half = static_cast<std::uint64_t>(lame_duck_interval_.count() / 2);
+  lame_duck_timer_.arm(context_.now() + nanoseconds(static_cast<std::int64_t>(half + context_.ids.random() % (half + 1))));
+}
+
+void server::stop() {
+  if (!turn_end_) {
+    listener_.reset();
+    in_process_listener_.reset();
+    monitor_.reset();
+    return;
+  }
+  accepting_ = false;
+  log().info("Initiating Shutdown...");
+  listener_.reset();
+  in_process_listener_.reset();
+  lame_duck_timer_.disarm();
+  if (jetstream_) jetstream_->shutdown();
+  while (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
+  for (auto& [id, one] : ending_) one->abandon();
+  end_turn();
+  jetstream_.reset();
+  monitor_.reset();
+  turn_end_.reset();
+  log().info("Server Exiting..");
+}
+
+const runtime::endpoint* server::monitor_endpoint() const { return monitor_ ? &monitor_->local() : nullptr; }
+
+jetstream::engine* server::jetstream() { return jetstream_ ? &jetstream_->engine() : nullptr; }
+
+}  // namespace tern::server

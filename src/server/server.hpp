@@ -1,0 +1,106 @@
+// The server: listeners, connections, the account, JetStream, monitoring, and the end of each turn. Embeddable: it lives on
+// its owner's shard and starts no thread.
+//
+// One shard. Life: create(), start(), then stop() or lame_duck(); destroy before the shard.
+#pragma once
+
+#include "runtime/disk.hpp"
+#include "runtime/transport.hpp"
+#include "server/connection.hpp"
+#include "server/connection_report.hpp"
+#include "server/server_context.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tern::jetstream {
+class engine;
+}
+
+namespace tern::server {
+
+class jetstream_host;
+class monitor;
+
+// What a server runs on. All of it outlives the server; `network`, `in_process` and `disk` may be null.
+struct server_environment {
+  runtime::shard& loop;
+  runtime::transport* network = nullptr;
+  runtime::transport* in_process = nullptr;
+  runtime::disk* disk = nullptr;
+  runtime::host::logger& log;
+};
+
+class server final : private connection_owner {
+ public:
+  static result<std::unique_ptr<server>> create(server_environment surroundings, options settings);
+  ~server() override;
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  // Logs the start-up lines, opens the store and the listeners. After an error the server is only to be destroyed.
+  result<void> start();
+  // Closes everything and makes JetStream's last state durable. No more events run.
+  void stop();
+  // Stops accepting, waits, closes the clients one by one; `done` is called when the server may be stopped (core 2.12).
+  void enter_lame_duck(std::move_only_function<void()> done);
+
+  const options& settings() const { return settings_; }
+  const std::string& id() const { return id_; }
+  const std::string& name() const { return settings_.server_name; }
+  // Where clients and monitoring reach it, once started.
+  const runtime::endpoint* client_endpoint() const { return listener_ ? &listener_->local() : nullptr; }
+  const runtime::endpoint* monitor_endpoint() const;
+  routing::account& global_account() { return context_.global_account; }
+  jetstream::engine* jetstream();
+
+  // --- for monitoring ---
+  runtime::shard& loop() { return context_.loop; }
+  const server_context& context() const { return context_; }
+  const std::map<std::uint64_t, std::unique_ptr<connection>>& connections() const { return connections_; }
+  const closed_connections& closed() const { return closed_; }
+  std::uint64_t total_connections() const { return total_connections_; }
+  time_point started() const { return started_; }
+  bool accepting() const { return accepting_; }
+  const std::string& curve_key() const { return curve_key_; }
+  jetstream_host* jetstream_services() { return jetstream_.get(); }
+  runtime::host::logger& log() { return surroundings_.log; }
+
+ private:
+  server(server_environment surroundings, options settings);
+
+  void append_info(std::string& out, const connection& to, bool after_connect) override;
+  void on_closing(connection& what, close_reason why) override;
+  void on_finished(connection& what) override;
+
+  void log_banner();
+  result<void> open_listeners();
+  void accept(std::unique_ptr<runtime::byte_stream> stream);
+  void end_turn();
+  void close_next_lame_duck_client();
+
+  server_environment surroundings_;
+  options settings_;
+  std::string id_, curve_key_;
+  time_point started_{};
+  server_context context_;
+  std::unique_ptr<jetstream_host> jetstream_;
+  std::unique_ptr<monitor> monitor_;
+  std::unique_ptr<runtime::listener> listener_, in_process_listener_;
+  std::map<std::uint64_t, std::unique_ptr<connection>> connections_;      // open
+  std::map<std::uint64_t, std::unique_ptr<connection>> ending_;           // lingering or finished
+  std::vector<std::uint64_t> finished_;                                   // of ending_, to be destroyed
+  closed_connections closed_;
+  std::uint64_t next_id_ = 0;
+  std::uint64_t total_connections_ = 0;
+  bool accepting_ = false;
+  std::move_only_function<void()> lame_duck_done_;
+  nanoseconds lame_duck_interval_{0};
+  timer_queue::timer lame_duck_timer_;
+  std::unique_ptr<runtime::shard::hook_handle> turn_end_;
+};
+
+}  // namespace tern::server
