@@ -220,6 +220,14 @@ void server::stop() {
   log().info("Server Exiting..");
 }
 
+void server::suspend() {
+  listener_.reset();
+  in_process_listener_.reset();
+  while (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
+}
+
+result<void> server::resume() { return open_listeners(); }
+
 const runtime::endpoint* server::monitor_endpoint() const { return monitor_ ? &monitor_->local() : nullptr; }
 
 jetstream::engine* server::jetstream() { return jetstream_ ? &jetstream_->engine() : nullptr; }

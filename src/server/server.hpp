@@ -48,6 +48,10 @@ class server final : private connection_owner {
   // Stops accepting, waits, closes the clients one by one; `done` is called when the server may be stopped (core 2.12).
   void enter_lame_duck(std::move_only_function<void()> done);
 
+  // Cuts every connection and refuses new ones until resume(); streams and consumers stay. For tests of what clients do.
+  void suspend();
+  result<void> resume();
+
   const options& settings() const { return settings_; }
   const std::string& id() const { return id_; }
   const std::string& name() const { return settings_.server_name; }

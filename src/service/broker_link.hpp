@@ -37,10 +37,14 @@ class broker_link {
   // Into a stream: completes with its acknowledgement.
   boost::asio::awaitable<result<published>> send_confirmed(std::string subject, std::string payload, client::headers with);
   // The answer to a delivery: no headers, not observed.
-  result<void> settle(std::string_view ack_subject, std::string_view body) { return connection_.publish(ack_subject, body); }
+  result<void> settle(std::string_view ack_subject, std::string_view body) {
+    if (settlements_to_drop_ != 0) return --settlements_to_drop_, result<void>();
+    return connection_.publish(ack_subject, body);
+  }
 
   void watch(observer watcher) { observers_.push_back(std::move(watcher)); }
-  // The next publish on `subject` fails with this instead: for tests of what the framework does then.
+  // For tests of what happens then: the next settlements are lost on their way; the next publish on `subject` fails.
+  void drop_settlements(std::size_t count) { settlements_to_drop_ += count; }
   void fail_next(std::string subject, error why) { injected_[std::move(subject)].push_back(std::move(why)); }
 
  private:
@@ -52,6 +56,7 @@ class broker_link {
   client::connection connection_;
   client::jetstream streams_;
   std::vector<observer> observers_;
+  std::size_t settlements_to_drop_ = 0;
   std::map<std::string, std::deque<error>, std::less<>> injected_;
 };
 

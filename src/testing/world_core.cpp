@@ -1,0 +1,175 @@
+#include "testing/world_core.hpp"
+
+#include "base/go_duration.hpp"
+#include "client/connect_on.hpp"
+#include "service/subscription_loop.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+namespace tern::testing::detail {
+namespace {
+
+// 2026-01-01T00:00:00Z: a fixed beginning, so that a failure repeats to the nanosecond.
+constexpr time_point beginning = from_unix_nanoseconds(1'767'225'600'000'000'000);
+constexpr std::size_t turns_per_look = 1024;
+
+std::string outcome_text(const service::detail::handled& made, const service::outcome& final) {
+  switch (made.how) {
+    case service::detail::handled_how::decode_failed: return "decode_failed";
+    case service::detail::handled_how::threw: return "threw";
+    case service::detail::handled_how::cancelled: return "unsettled";
+    case service::detail::handled_how::extract_failed:
+    case service::detail::handled_how::completed: break;
+  }
+  if (final.kind() == service::outcome_kind::none) return "unsettled";
+  if (final.kind() == service::outcome_kind::retry_after) return "retry_after(" + to_go_duration(final.delay()) + ")";
+  return std::string(service::to_word(final.kind()));
+}
+
+}  // namespace
+
+// --- records ---
+
+void app_record::on_delivery(std::string_view subscription, const service::context& delivery) {
+  ++*steps;
+  recorded_delivery& made = deliveries[std::string(subscription)].emplace_back();
+  made.subject = delivery.subject();
+  made.payload = delivery.payload();
+  made.attempt = delivery.attempt();
+  if (const auto& from = delivery.jetstream()) made.stream_sequence = from->stream_sequence;
+}
+
+void app_record::on_outcome(std::string_view subscription, const service::context& delivery, const service::detail::handled& made,
+                            const service::outcome& final, std::string_view settled) {
+  const auto& from = delivery.jetstream();
+  const std::uint64_t sequence = from ? from->stream_sequence : 0;
+  for (recorded_delivery& each : deliveries[std::string(subscription)]) {
+    if (each.ended || each.stream_sequence != sequence || each.attempt != delivery.attempt() || each.payload != delivery.payload()) continue;
+    each.ended = true;
+    each.outcome = outcome_text(made, final);
+    each.settlement = settled;
+    return;
+  }
+}
+
+void app_record::on_batch(std::string_view subscription, std::size_t size) { batches[std::string(subscription)].push_back(size); }
+
+std::string app_record::history() const {
+  std::string text = "history of " + application + ":\n";
+  for (const auto& [name, all] : deliveries) {
+    for (const auto& each : all) {
+      text += "  " + name + " attempt " + std::to_string(each.attempt) + " of " + each.payload + " -> " +
+              (each.ended ? each.outcome + ", " + each.settlement : std::string("running")) + "\n";
+    }
+  }
+  for (const auto& each : published) text += "  published " + each.subject + " " + each.payload + "\n";
+  for (const auto& each : log->records) text += "  [" + std::string(service::to_word(each.level)) + "] " + each.line() + "\n";
+  return text;
+}
+
+// --- the world ---
+
+world_core::world_core(const world_options& with)
+    : clock(beginning), randomness(with.seed()), shard(clock, randomness), client_transport(network.make_transport(shard)), settings(with) {}
+
+world_core::~world_core() {
+  for (auto& record : applications) {
+    if (record->core && !record->ended) record->core->abandon();
+    record->core.reset();
+  }
+  for (auto& [name, each] : twins) {
+    if (each.connection) each.connection.close().then([](result<void>) {});
+  }
+  shard.run_ready();
+  for (auto& [name, each] : twins) {
+    if (each.server) each.server->stop();
+    each.connection = {};
+  }
+  shard.run_ready();
+  twins.clear();
+  if (service::detail::current_app() != nullptr) service::detail::set_current_app(nullptr);
+}
+
+world_core::twin& world_core::broker(const std::string& name) {
+  if (const auto found = twins.find(name); found != twins.end()) return found->second;
+  twin& made = twins[name];
+  made.transport = network.make_transport(shard);
+  server::options options;
+  options.server_name = name;
+  options.in_process_name = name;
+  options.listen_on_network = false;
+  options.jetstream.enabled = true;
+  server::server_environment surroundings{shard, nullptr, made.transport.get(), nullptr, server_log};
+  auto created = server::server::create(surroundings, options);
+  if (!created) fail_assertion("test broker " + name + ": " + created.error().message());
+  made.server = *std::move(created);
+  if (auto started = made.server->start(); !started) fail_assertion("test broker " + name + ": " + started.error().message());
+  client::options connect("inproc://" + name);
+  connect.name("test");
+  made.connection = need(client::connect_on(shard, *client_transport, connect), "connecting to test broker " + name);
+  return made;
+}
+
+result<std::shared_ptr<app_record>> world_core::start(service::app what) {
+  auto record = std::make_shared<app_record>();
+  record->application = what.name();
+  record->log = std::make_shared<kept_log>();
+  record->steps = &steps;
+  auto definition = what.release();
+  definition->sink = record->log;
+  for (auto& each : definition->brokers) {
+    broker(each.name);
+    each.connect.url("inproc://" + each.name);
+  }
+  record->core = std::make_shared<service::detail::app_core>(std::move(definition), service::detail::app_loop{&shard, client_transport.get()});
+  record->core->observe(record.get());
+  for (const auto& link : record->core->links()) {
+    link->watch([raw = record.get()](std::string_view subject, std::string_view payload, const client::headers& headers) {
+      published_message made{std::string(subject), std::string(payload), headers, {}};
+      if (const auto id = headers.get("Nats-Msg-Id")) made.message_id = *id;
+      raw->published.push_back(std::move(made));
+    });
+  }
+  applications.push_back(record);
+  std::optional<result<void>> started;
+  boost::asio::co_spawn(shard.context(), record->core->start_up(), [&started](std::exception_ptr problem, result<void> done) {
+    if (problem) done = fail(errc::handler_failed, "a start-up hook threw");
+    started = std::move(done);
+  });
+  settle();
+  if (!started) return fail(errc::timeout, "the application did not start without time passing");
+  if (!*started) return std::unexpected(std::move(started->error()));
+  return record;
+}
+
+// --- driving ---
+
+void world_core::settle() {
+  steps = 0;
+  while (shard.run_ready(turns_per_look) == turns_per_look) {
+    if (steps <= settings.step_budget()) continue;
+    std::string busy;
+    for (const auto& record : applications) {
+      for (const auto& each : record->core->subscriptions()) {
+        const auto found = record->deliveries.find(each->name());
+        if (found != record->deliveries.end() && found->second.size() > settings.step_budget() / 2) busy += " " + each->name();
+      }
+    }
+    // What is in flight goes no further; the world is only good for reading now.
+    for (const auto& record : applications) record->core->abandon();
+    throw not_quiescent("not quiescent after " + std::to_string(steps) + " deliveries, busy:" + busy);
+  }
+}
+
+void world_core::advance(std::chrono::nanoseconds by) {
+  const time_point until = clock.now() + by;
+  settle();
+  for (auto next = shard.next_deadline(); next && *next <= until; next = shard.next_deadline()) {
+    clock.advance_to(*next);
+    settle();
+  }
+  clock.advance_to(until);
+  settle();
+}
+
+}  // namespace tern::testing::detail
