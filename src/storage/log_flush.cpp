@@ -15,17 +15,24 @@ std::string segment_path(const std::string& directory, std::uint64_t number) {
   return directory + "/" + hex_number(number) + ".seg";
 }
 
+// Segments before this place are complete on the disk (not synced, but written).
+std::size_t segmented_log::flush_start() const {
+  return static_cast<std::size_t>(
+      std::lower_bound(segments_.begin(), segments_.end(), flushed_below_,
+                       [](const auto& each, std::uint64_t number) { return each->number < number; }) -
+      segments_.begin());
+}
+
 bool segmented_log::needs_flush() const {
-  for (auto at = segments_.rbegin(); at != segments_.rend(); ++at) {
-    if ((*at)->submitted < (*at)->size || (*at)->wants_footer()) return true;
-    if ((*at)->written == (*at)->size && (*at)->sealed) break;
+  for (std::size_t at = flush_start(); at < segments_.size(); ++at) {
+    if (segments_[at]->submitted < segments_[at]->size || segments_[at]->wants_footer()) return true;
   }
   return false;
 }
 
 result<void> segmented_log::flush(runtime::disk_batch& batch, const std::string& directory) {
-  for (auto& each : segments_) {
-    auto& what = *each;
+  for (std::size_t at = flush_start(); at < segments_.size(); ++at) {
+    auto& what = *segments_[at];
     const bool has_bytes = what.submitted < what.size;
     if (!has_bytes && !what.wants_footer()) continue;
     if (what.file == nullptr) {
@@ -44,7 +51,10 @@ result<void> segmented_log::flush(runtime::disk_batch& batch, const std::string&
       batch.operations.push_back(runtime::disk_op::write{
           what.file, 0, encode_segment_header({format_version, 0, 0, stream_, what.number, what.base, what.last})});
       auto footer = encode_footer(what, stream_, [this](subject_id id) { return subjects_.name(id); });
-      what.file_size = what.size + footer.size();
+      const std::uint64_t end = what.size + footer.size();
+      // An earlier life may have left a longer footer.
+      if (what.file_size > end) batch.operations.push_back(runtime::disk_op::truncate{what.file, end});
+      what.file_size = end;
       batch.operations.push_back(runtime::disk_op::write{what.file, what.size, std::move(footer)});
       what.footer_submitted = true;
     }
@@ -80,15 +90,16 @@ void segmented_log::erase_bytes(runtime::disk_batch& batch, const erase_request&
 }
 
 void segmented_log::flushed(bool arrived) {
-  for (auto& each : segments_) {
+  for (std::size_t at = flush_start(); at < segments_.size(); ++at) {
+    auto& what = *segments_[at];
     if (!arrived) {
-      each->submitted = each->written;
-      each->footer_submitted = false;
+      what.submitted = what.written;
+      what.footer_submitted = false;
       continue;
     }
-    if (each->written == each->submitted) continue;
-    each->written = each->submitted;
-    each->trim_tail(each->sealed ? 0 : each->tail.size() > tail_limit ? tail_limit / 2 : each->tail.size());
+    what.written = what.submitted;
+    what.trim_tail(what.sealed ? 0 : what.tail.size() > tail_limit ? tail_limit / 2 : what.tail.size());
+    if (what.sealed && what.written == what.size && !what.wants_footer()) flushed_below_ = what.number + 1;
   }
 }
 
@@ -175,6 +186,17 @@ std::string segmented_log::encode_state() const {
   }
   append_varint(out, count);
   out.append(rows);
+  return out;
+}
+
+// Of a log of which nothing is settled: the journal has it all.
+std::string segmented_log::encode_new_state(sequence first_sequence) {
+  std::string out;
+  append_varint(out, first_sequence > 0 ? first_sequence - 1 : 0);
+  append_signed_varint(out, 0);
+  append_varint(out, 1);  // next segment
+  append_varint(out, 0);  // lost
+  append_varint(out, 0);  // segments
   return out;
 }
 

@@ -161,7 +161,9 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
       note_finding(finding::severity::damage, path + " is shorter than it was: " + std::to_string(size) + " of " +
                                                   std::to_string(known.length) + " bytes");
     } else if (!found.header_whole) {
-      note_finding(finding::severity::damage, "the header of " + path + " is damaged");
+      // It is written again when the segment is sealed: a power cut may tear that, a settled one must be whole.
+      note_finding(known.sealed ? finding::severity::damage : finding::severity::warning,
+                   "the header of " + path + " is damaged and is made anew");
     } else if (known.sealed) {
       note_finding(finding::severity::warning, "the footer of " + path + " was damaged and is made anew");
     }
@@ -415,7 +417,7 @@ result<void> log_recovery::write_differences(const std::string& directory) {
       what.file = std::move(*file);
     }
     what.unsynced = what.name_unsynced = true;
-    const std::uint64_t file_size = log_.core_.disk->size(what.file).value_or(0);
+    const std::uint64_t file_size = what.file_size = log_.core_.disk->size(what.file).value_or(0);
     std::string have(static_cast<std::size_t>(what.size - what.submitted), '\0');
     const auto read = log_.core_.disk->read(what.file, what.submitted, have);
     const std::string_view want = std::string_view(what.tail).substr(static_cast<std::size_t>(what.submitted - what.tail_base));

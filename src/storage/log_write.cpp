@@ -65,6 +65,7 @@ void segmented_log::skip_to(sequence last, time_point timestamp) {
 
 void segmented_log::commit(std::string_view record, subject_id subject) {
   const record_header header = read_header(record.data());
+  dirty_ = true;  // a settling between staging and here did not see it
   if (header.kind == record_kind::skip) return move_last(header.sequence, from_unix_nanoseconds(header.time));
   auto& into = segment_for(header.sequence, record.size());
   place(record, header, subject, into);

@@ -65,6 +65,7 @@ class segmented_log final : public stream_log, private subject_numbers {
   // Settling: syncs into the batch, and the state that they make true. settled() tells how it went.
   void settle(runtime::disk_batch& batch, const std::string& directory);
   std::string encode_state() const;
+  static std::string encode_new_state(sequence first_sequence);
   void settled(bool arrived);
   // Paths of segment files that nobody needs once the state on disk does not name them.
   std::vector<std::string> take_emptied(const std::string& directory);
@@ -87,6 +88,7 @@ class segmented_log final : public stream_log, private subject_numbers {
   void seal(segment& what);
   void place(std::string_view record, const record_header& header, subject_id subject, segment& into);
   void move_last(sequence last, time_point timestamp);
+  std::size_t flush_start() const;
   void take_out(segment& from, sequence number);
   void free_if_empty(segment& what);
   void repair_first();
@@ -111,6 +113,7 @@ class segmented_log final : public stream_log, private subject_numbers {
   mutable const segment* recent_ = nullptr;  // where the last look-up ended
   std::vector<std::uint64_t> emptied_;       // numbers of files to unlink
   std::uint64_t next_segment_ = 1;
+  std::uint64_t flushed_below_ = 0;
   log_state state_;
   sequence staged_last_ = 0;
   std::string scratch_;

@@ -67,19 +67,18 @@ void consumer_entry::append_snapshot() {
   store.append_control(record_kind::consumer_snapshot, of.id, deltas, body, of.how_durable == durability::synced);
 }
 
-std::string consumer_entry::encode() const {
+std::string consumer_entry::encode(bool fresh) const {
   std::string out;
   append_number(out, format_version);
   append_varint(out, id);
   append_text(out, title);
   append_varint(out, revision);
   append_text(out, configuration);
-  append_varint(out, deltas);
-  append_text(out, snapshot_source ? snapshot_source() : known.snapshot);
-  append_varint(out, snapshot_source ? 0 : known.deltas.size());
-  if (!snapshot_source) {
-    for (const auto& each : known.deltas) append_text(out, each);
-  }
+  append_varint(out, fresh ? 0 : deltas);
+  append_text(out, fresh ? std::string() : snapshot_source ? snapshot_source() : known.snapshot);
+  const std::size_t count = fresh || snapshot_source ? 0 : known.deltas.size();
+  append_varint(out, count);
+  for (std::size_t at = 0; at < count; ++at) append_text(out, known.deltas[at]);
   return out;
 }
 
@@ -94,7 +93,7 @@ stream_entry::stream_entry(store_impl& owner, std::uint32_t number, std::string 
   messages->set_sync(level == durability::synced);
 }
 
-std::string stream_entry::encode() const {
+std::string stream_entry::encode(bool fresh) const {
   std::string out;
   append_number(out, format_version);
   append_varint(out, id);
@@ -104,7 +103,7 @@ std::string stream_entry::encode() const {
   append_varint(out, first_sequence);
   append_varint(out, revision);
   append_text(out, configuration);
-  append_text(out, messages->encode_state());
+  append_text(out, fresh ? segmented_log::encode_new_state(first_sequence) : messages->encode_state());
   return out;
 }
 

@@ -328,11 +328,11 @@ void store_impl::write_new_consumers(stream_entry& what) {
   runtime::disk_batch batch;
   const bool fresh = what.generation == 0;
   if (fresh) {
-    if (!write_state(*core_.disk, batch, what.directory + "/state", ++what.generation, what.encode())) return;
+    if (!write_state(*core_.disk, batch, what.directory + "/state", ++what.generation, what.encode(true))) return;
   }
   for (auto& [name, each] : what.consumers) {
     if (each->memory || each->generation != 0) continue;
-    if (!write_state(*core_.disk, batch, what.consumer_base(each->id), ++each->generation, each->encode())) return;
+    if (!write_state(*core_.disk, batch, what.consumer_base(each->id), ++each->generation, each->encode(true))) return;
   }
   if (batch.operations.empty()) return;
   // The journal makes them durable; these copies only have to be there.

@@ -28,8 +28,8 @@ class consumer_entry final : public consumer_record {
   void set_snapshot_source(std::function<std::string()> source) override;
   recovered take_recovered() override { return known; }
 
-  // The content of its state file. Asks for the snapshot.
-  std::string encode() const;
+  // The content of its state file. Asks for the snapshot; a new one's leaves everything but its existence to the journal.
+  std::string encode(bool fresh = false) const;
   // Writes what was appended but not committed again, as a snapshot (after a failed commit).
   void append_snapshot();
 
@@ -70,7 +70,7 @@ class stream_entry final : public stream_record {
   std::string segments_directory() const { return directory + "/segments"; }
   std::string consumers_directory() const { return directory + "/consumers"; }
   std::string consumer_base(std::uint32_t consumer) const { return consumers_directory() + "/" + std::to_string(consumer); }
-  std::string encode() const;  // the content of its state file
+  std::string encode(bool fresh = false) const;  // the content of its state file; likewise
 
   store_impl& store;
   const std::uint32_t id;

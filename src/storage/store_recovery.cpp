@@ -37,9 +37,8 @@ result<void> store_recovery::make_folders() {
   }
   for (auto each = missing.rbegin(); each != missing.rend(); ++each) {
     batch.operations.push_back(runtime::disk_op::make_directory{*each});
-    if (each->rfind('/') != std::string::npos && each->rfind('/') != 0) {
-      batch.operations.push_back(runtime::disk_op::sync_directory{directory_of(*each)});
-    }
+    const std::string parent = each->find('/') == std::string::npos ? "." : directory_of(*each);
+    batch.operations.push_back(runtime::disk_op::sync_directory{parent.empty() ? "/" : parent});
   }
   for (const char* name : {"journal", "streams", "trash"}) batch.operations.push_back(runtime::disk_op::make_directory{store_.path(name)});
   batch.operations.push_back(runtime::disk_op::sync_directory{root});

@@ -67,7 +67,7 @@ TEST(memory_store, frees_segments_that_are_empty) {
   for (sequence number = 100; number < 5100; ++number) {
     append(stream, number, "s", payload);
     (*opened)->commit();
-    if (number >= 110) ASSERT_TRUE(stream.log().remove(number - 10));
+    if (number >= 110) { ASSERT_TRUE(stream.log().remove(number - 10)); }
   }
   EXPECT_EQ(stream.log().state().messages, 10u);
   EXPECT_EQ(stream.log().state().first, 5090u);
