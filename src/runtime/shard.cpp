@@ -52,6 +52,45 @@ class hook_registration final : public shard::hook_handle {
   hook& own_;
 };
 
+// Storage of the one end-of-round handler that is ever queued, so that a turn allocates nothing.
+struct handler_storage {
+  alignas(std::max_align_t) unsigned char bytes[256];
+  bool used = false;
+};
+
+template <class T>
+struct storage_allocator {
+  using value_type = T;
+  handler_storage* storage;
+
+  explicit storage_allocator(handler_storage* storage) : storage(storage) {}
+  template <class U>
+  storage_allocator(const storage_allocator<U>& other) : storage(other.storage) {}
+  template <class U>
+  bool operator==(const storage_allocator<U>& other) const {
+    return storage == other.storage;
+  }
+  T* allocate(std::size_t count) {
+    if (storage->used || count * sizeof(T) > sizeof storage->bytes) return std::allocator<T>().allocate(count);
+    storage->used = true;
+    return reinterpret_cast<T*>(storage->bytes);
+  }
+  void deallocate(T* at, std::size_t count) {
+    if (reinterpret_cast<unsigned char*>(at) != storage->bytes) return std::allocator<T>().deallocate(at, count);
+    storage->used = false;
+  }
+};
+
+// Queued behind the reactor's own entry in Asio's queue: when it runs, everything that was ready when the round began has
+// run, and the reactor was asked once. Without it a busy loop would go on reading and never get to its hooks.
+struct end_of_round {
+  using allocator_type = storage_allocator<void>;
+  handler_storage* storage;
+  bool* open;
+  allocator_type get_allocator() const { return allocator_type(storage); }
+  void operator()() const { *open = false; }
+};
+
 }  // namespace
 
 struct shard::implementation {
@@ -70,6 +109,8 @@ struct shard::implementation {
   // --- the loop's thread ---
   std::vector<work> running;  // the batch that was taken from `posted`; keeps its capacity
   std::shared_ptr<hook_list> hooks = std::make_shared<hook_list>();
+  handler_storage round_storage;
+  bool round_open = false;  // an end_of_round is queued
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   std::optional<asio::steady_timer> wake;  // made with the first wait, so that a test's shard has no reactor
   bool wake_is_armed = false;
@@ -208,8 +249,16 @@ std::size_t shard::run_posted() {
 }
 
 std::size_t shard::run_handlers(bool may_wait) {
-  std::size_t ran = may_wait ? wait_for_handler() : 0;
-  while (ran < turn_handlers_max && context_.poll_one() != 0) ++ran;
+  implementation& self = *implementation_;
+  std::size_t ran = may_wait && !self.round_open ? wait_for_handler() : 0;
+  if (!self.round_open) {
+    self.round_open = true;
+    asio::post(context_, end_of_round{&self.round_storage, &self.round_open});
+  }
+  while (self.round_open && ran < turn_handlers_max) {
+    if (context_.poll_one() == 0) break;  // only when somebody stopped the context
+    if (self.round_open) ++ran;
+  }
   if (may_wait) ran += run_posted();  // what woke the loop
   return ran;
 }
