@@ -50,7 +50,7 @@ TEST(live_map, a_whole_stream_of_millions_is_a_few_kilobytes) {
 
 TEST(live_map, one_stuck_message_and_millions_gone_stay_small) {
   live_map map;
-  for (sequence number = 1; number <= 3'000'000; ++number) {
+  for (sequence number = 1; number <= 1'000'000; ++number) {
     map.append(number);
     if (number > 1) {
       ASSERT_TRUE(map.remove(number));
@@ -58,7 +58,7 @@ TEST(live_map, one_stuck_message_and_millions_gone_stay_small) {
   }
   EXPECT_LT(map.heap_bytes(), 10'000u);
   EXPECT_EQ(map.size(), 1u);
-  EXPECT_EQ(map.gaps(1, 3'000'000), (std::vector<sequence_range>{{2, 3'000'000}}));
+  EXPECT_EQ(map.gaps(1, 1'000'000), (std::vector<sequence_range>{{2, 1'000'000}}));
 }
 
 TEST(live_map, sequences_may_jump_by_billions) {
@@ -90,7 +90,7 @@ TEST(live_map, property_any_history_answers_like_a_set) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 20; ++round) {
     live_map map;
     std::set<sequence> model;
     sequence last = random() % 10'000;
