@@ -113,6 +113,11 @@ void consumer::retire() {
   }
 }
 
+void consumer::forget_record() {
+  if (durable_state_) record_.set_snapshot_source({});
+  durable_state_ = false;
+}
+
 void consumer::end_pulls(std::string_view why, bool with_pending) {
   while (waiting_pull* pull = pulls_.front()) end_pull(*pull, 409, why, with_pending);
 }

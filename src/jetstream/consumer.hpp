@@ -55,6 +55,7 @@ class consumer final : public routing::receiver {
   void open();       // from now on requests, acknowledgements and time reach it
   // Nothing reaches it any more and nothing is delivered; waiting pulls are told later, by end_pulls().
   void retire();
+  void forget_record();  // its record is about to go; nothing of this consumer reaches the disk any more
   // Waiting pulls are told `409 <why>`; `with_pending` adds what was left of them.
   void end_pulls(std::string_view why, bool with_pending);
   // Deliveries wait until release(): the answer to the create comes first (Appendix B).

@@ -56,6 +56,7 @@ void consumer_set::implementation::remove(consumer& who) {
   tell(who, "DELETED", "delete");
   graveyard.push_back(std::move(found->second));
   consumers.erase(found);
+  graveyard.back()->forget_record();
   context.record().remove_consumer(graveyard.back()->name());
   context.on_interest_changed();
 }
