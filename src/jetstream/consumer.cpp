@@ -46,7 +46,6 @@ consumer::consumer(consumer_owner& owner, consumer_config config, std::string na
   ack_prefix_ = protocol::ack_subject_prefix(stream.name, name_);
   sample_percent_ = parse_sample_frequency(config_.sample_freq).value_or(0);
   last_activity_ = now();
-  if (durable_state_) record_.set_snapshot_source([this] { return encode_snapshot(state_); });
 }
 
 consumer::~consumer() {
@@ -56,6 +55,8 @@ consumer::~consumer() {
 
 void consumer::open() {
   open_ = true;
+  // Not before resume(): from here on the record forgets what the disk had.
+  if (durable_state_) record_.set_snapshot_source([this] { return encode_snapshot(state_); });
   subscribe();
   if (config_.push()) push_ = std::make_unique<push_delivery>(*this);
   arm_inactivity();
