@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <tern/base/time.hpp>
 #include <tern/client/headers.hpp>
@@ -33,6 +34,15 @@ struct jetstream_metadata {
 class message {
  public:
   message() = default;
+  message(const message&) = default;
+  message& operator=(const message&) = default;
+  /// The one moved from is empty.
+  message(message&& other) noexcept { swap(other); }
+  message& operator=(message&& other) noexcept {
+    message taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
   message(std::string_view subject, std::string_view reply, std::string_view payload) {
     assign(subject, reply, {}, payload);
   }
@@ -63,6 +73,12 @@ class message {
   void assign(std::string_view subject, std::string_view reply, std::string_view header_block, std::string_view payload);
 
  private:
+  void swap(message& other) noexcept {
+    bytes_.swap(other.bytes_);
+    std::swap(subject_size_, other.subject_size_);
+    std::swap(reply_size_, other.reply_size_);
+    std::swap(headers_size_, other.headers_size_);
+  }
   std::string_view part(std::size_t from, std::size_t size) const { return std::string_view(bytes_).substr(from, size); }
 
   std::string bytes_;  // subject, reply, header block, payload

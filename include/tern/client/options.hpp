@@ -31,6 +31,7 @@ struct connection_event {
     reconnected,    ///< subscriptions are in force again; `gap` is how long the connection was away
     slow_consumer,  ///< a subscription's buffer is full: `subject`; once until it has emptied
     server_error,   ///< the server sent -ERR and kept the connection: `reason`
+    callback_failed,  ///< a message callback threw: `subject`, `reason`; the message counts as delivered
     lame_duck,      ///< the server is about to go away
     closed,         ///< for good; `reason` says why when nobody asked for it
   };
