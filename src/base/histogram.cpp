@@ -16,7 +16,8 @@ void histogram::merge(const histogram& other) {
 std::uint64_t histogram::quantile(double quantile) const {
   if (count_ == 0) return 0;
   const double clamped = std::clamp(quantile, 0.0, 1.0);
-  const auto wanted = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(clamped * static_cast<double>(count_))));
+  const auto share = static_cast<std::uint64_t>(std::ceil(clamped * static_cast<double>(count_)));
+  const auto wanted = std::max<std::uint64_t>(1, share);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < bucket_count; ++i) {
     seen += buckets_[i];

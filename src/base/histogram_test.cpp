@@ -35,7 +35,8 @@ TEST(histogram, quantiles_of_known_values) {
 }
 
 TEST(histogram, merging_equals_recording_together) {
-  auto left = std::make_unique<histogram>(), right = std::make_unique<histogram>(), both = std::make_unique<histogram>();
+  auto left = std::make_unique<histogram>(), right = std::make_unique<histogram>();
+  auto both = std::make_unique<histogram>();
   for (std::uint64_t value = 0; value < 5000; value += 7) {
     (value % 2 == 0 ? left : right)->record(value * value);
     both->record(value * value);

@@ -74,7 +74,8 @@ std::optional<time_point> read_rfc3339(std::string_view rest) {
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
   if (*year_number == 1) return time_point::min();
   if (*year_number < 1678 || *year_number > 2261) return std::nullopt;
-  return time_point(sys_days(date)) + hours(*hour) + minutes(*minute) + seconds(*second) + nanoseconds(*fraction) - *zone;
+  const nanoseconds of_day = hours(*hour) + minutes(*minute) + seconds(*second) + nanoseconds(*fraction);
+  return time_point(sys_days(date)) + of_day - *zone;
 }
 
 }  // namespace

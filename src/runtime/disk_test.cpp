@@ -196,7 +196,8 @@ TEST_P(disk_contract, batches_complete_in_the_order_of_submission) {
   std::vector<int> order;
   std::string seen;
   for (int i = 0; i < 50; ++i) {
-    drive->submit(batch_of(disk_op::write{file, static_cast<std::uint64_t>(i), std::string(1, static_cast<char>('a' + i % 26))}),
+    std::string letter(1, static_cast<char>('a' + i % 26));
+    drive->submit(batch_of(disk_op::write{file, static_cast<std::uint64_t>(i), std::move(letter)}),
                   [&, i](result<void> done) {
                     EXPECT_TRUE(done.has_value());
                     order.push_back(i);

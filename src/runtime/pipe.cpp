@@ -1,4 +1,5 @@
-// The in-process network. A pipe is two byte queues under one mutex; readiness crosses to the other end's shard by post().
+// The in-process network. A pipe is two byte queues under one mutex; readiness crosses to the other end's shard by
+// post().
 #include "runtime/shard.hpp"
 #include "runtime/transport.hpp"
 
@@ -352,7 +353,8 @@ class pipe_transport final : public transport {
   }
 
  private:
-  // With the network's mutex held, so that the listener's shard is there to be posted to. Leaves our own end in connecting_.
+  // With the network's mutex held, so that the listener's shard is there to be posted to. Leaves our own end in
+  // connecting_.
   void offer(const std::shared_ptr<listening>& to, const endpoint& name) {
     const endpoint caller{.host = "pipe", .in_process = true};
     auto shared = std::make_shared<pipe>(network_->buffer_bytes);

@@ -34,7 +34,8 @@ TEST(pipe_network, an_end_whose_peer_shard_is_gone_reads_the_end) {
   pipe_network pipes;
   const auto wire = pipes.make_transport(loop);
   std::unique_ptr<byte_stream> accepted;
-  const auto listening = wire->listen({.host = "here", .in_process = true}, [&](auto stream) { accepted = std::move(stream); });
+  const auto listening =
+      wire->listen({.host = "here", .in_process = true}, [&](auto stream) { accepted = std::move(stream); });
   {
     shard other(time, randomness);
     std::unique_ptr<byte_stream> called;

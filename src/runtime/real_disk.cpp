@@ -199,7 +199,8 @@ class real_disk final : public disk {
     std::size_t total = 0;
     while (total < into.size()) {
       const ssize_t got = again_when_interrupted([&] {
-        return ::pread(descriptor_of(from), into.data() + total, into.size() - total, static_cast<off_t>(offset + total));
+        const auto rest = into.subspan(total);
+        return ::pread(descriptor_of(from), rest.data(), rest.size(), static_cast<off_t>(offset + total));
       });
       if (got < 0) return failed("read", from->path(), errno);
       if (got == 0) break;
@@ -218,7 +219,8 @@ class real_disk final : public disk {
       struct stat status {};
       if (::fstatat(::dirfd(stream), entry->d_name, &status, 0) < 0) continue;  // unlinked since
       const bool is_directory = S_ISDIR(status.st_mode);
-      entries.push_back({std::string(name), is_directory, is_directory ? 0 : static_cast<std::uint64_t>(status.st_size)});
+      const auto size = is_directory ? 0 : static_cast<std::uint64_t>(status.st_size);
+      entries.push_back({std::string(name), is_directory, size});
     }
     ::closedir(stream);
     std::ranges::sort(entries, {}, &directory_entry::name);

@@ -81,8 +81,8 @@ struct storage_allocator {
   }
 };
 
-// Queued behind the reactor's own entry in Asio's queue: when it runs, everything that was ready when the round began has
-// run, and the reactor was asked once. Without it a busy loop would go on reading and never get to its hooks.
+// Queued behind the reactor's own entry in Asio's queue: when it runs, everything that was ready when the round began
+// has run, and the reactor was asked once. Without it a busy loop would go on reading and never get to its hooks.
 struct end_of_round {
   using allocator_type = storage_allocator<void>;
   handler_storage* storage;
@@ -268,7 +268,8 @@ std::size_t shard::wait_for_handler() {
   if (const auto due = timers_.earliest()) {
     const time_point now = clock_.now();
     const time_point until = std::min(*due, now + wait_max);
-    // A timer armed for earlier than needed is left alone: one wake for nothing is cheaper than arming for each deadline.
+    // A timer armed for earlier than needed is left alone: one wake for nothing is cheaper than arming for each
+    // deadline.
     if (!self.wake_is_armed || until < self.wake_at) {
       if (!self.wake) self.wake.emplace(context_);
       self.wake->expires_after(std::max(nanoseconds(1), until - now));

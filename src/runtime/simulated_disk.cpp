@@ -179,7 +179,9 @@ class attached_disk final : public disk {
       node = std::move(*made);
     }
     if (!node) return fail(errc::not_found, "open " + path + ": No such file or directory");
-    if (node->is_directory && mode != open_mode::read_only) return fail(errc::io_error, "open " + path + ": Is a directory");
+    if (node->is_directory && mode != open_mode::read_only) {
+      return fail(errc::io_error, "open " + path + ": Is a directory");
+    }
     return std::make_shared<simulated_file>(path, std::move(node), life_);
   }
 
@@ -297,7 +299,9 @@ void simulated_disk::set_read_only(bool read_only) { state_->read_only = read_on
 bool simulated_disk::flip_bit(const std::string& path, std::uint64_t offset, int bit) {
   return state_->files.flip_bit(path, offset, bit);
 }
-bool simulated_disk::truncate_file(const std::string& path, std::uint64_t size) { return state_->files.cut(path, size); }
+bool simulated_disk::truncate_file(const std::string& path, std::uint64_t size) {
+  return state_->files.cut(path, size);
+}
 bool simulated_disk::delete_file(const std::string& path) { return state_->files.erase(path); }
 
 std::optional<std::string> simulated_disk::contents(const std::string& path) const {

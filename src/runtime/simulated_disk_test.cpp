@@ -131,8 +131,9 @@ TEST_F(simulated_machine, a_random_subset_may_keep_a_later_write_and_lose_an_ear
     crash(crash_loss::random_subset);
     outcomes.insert(*machine.contents("/a"));
   }
-  for (const std::string& expected : {std::string("...."), std::string(".2.."), std::string("1..."), std::string("12..345"),
-                                      std::string("12..\0\0\0", 7)}) {
+  const std::string zeros("12..\0\0\0", 7);
+  for (const std::string& expected : {std::string("...."), std::string(".2.."), std::string("1..."),
+                                      std::string("12..345"), zeros}) {
     EXPECT_TRUE(outcomes.contains(expected)) << expected;
   }
 }

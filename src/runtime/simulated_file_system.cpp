@@ -124,8 +124,9 @@ result<void> file_system::rename(const std::string& from, const std::string& to)
   const node_ref moved = found->second;
   if (const auto replaced = target->directory->names.find(target->name); replaced != target->directory->names.end()) {
     if (replaced->second == moved) return {};
-    if (replaced->second->is_directory && !moved->is_directory) return fail(errc::io_error, "rename " + from + ": Is a directory");
-    if (!replaced->second->is_directory && moved->is_directory) return fail(errc::not_found, "rename " + from + ": Not a directory");
+    const bool onto_directory = replaced->second->is_directory;
+    if (onto_directory && !moved->is_directory) return fail(errc::io_error, "rename " + from + ": Is a directory");
+    if (!onto_directory && moved->is_directory) return fail(errc::not_found, "rename " + from + ": Not a directory");
     if (!replaced->second->names.empty()) return fail(errc::io_error, "rename " + from + ": Directory not empty");
   }
   const std::uint64_t operation = next_operation_++;

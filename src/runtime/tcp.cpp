@@ -173,11 +173,14 @@ class tcp_stream final : public byte_stream {
   endpoint peer_;
 };
 
-// Accepts until it is closed. A process without free descriptors, and a peer that hung up before it was accepted, do not
-// end the listener: it tries again after a pause.
+// Accepts until it is closed. A process without free descriptors, and a peer that hung up before it was accepted, do
+// not end the listener: it tries again after a pause.
 struct tcp_acceptor : std::enable_shared_from_this<tcp_acceptor> {
   tcp_acceptor(shard& owner, transport::accept_callback callback)
-      : owner(owner), acceptor(owner.context()), accept(std::move(callback)), retry(owner.timers(), [this] { wait(); }) {}
+      : owner(owner),
+        acceptor(owner.context()),
+        accept(std::move(callback)),
+        retry(owner.timers(), [this] { wait(); }) {}
 
   shard& owner;
   tcp::acceptor acceptor;
@@ -218,7 +221,8 @@ struct tcp_acceptor : std::enable_shared_from_this<tcp_acceptor> {
 
 class tcp_listener final : public listener {
  public:
-  tcp_listener(std::shared_ptr<tcp_acceptor> state, endpoint local) : state_(std::move(state)), local_(std::move(local)) {}
+  tcp_listener(std::shared_ptr<tcp_acceptor> state, endpoint local)
+      : state_(std::move(state)), local_(std::move(local)) {}
   ~tcp_listener() override { state_->close(); }
   const endpoint& local() const override { return local_; }
   void close() override { state_->close(); }
@@ -252,7 +256,8 @@ struct tcp_connector : std::enable_shared_from_this<tcp_connector> {
     error_code not_numeric;
     const auto address = asio::ip::make_address(to.host, not_numeric);
     if (!not_numeric) {
-      addresses = tcp::resolver::results_type::create(tcp::endpoint(address, to.port), to.host, std::to_string(to.port));
+      const tcp::endpoint numeric(address, to.port);
+      addresses = tcp::resolver::results_type::create(numeric, to.host, std::to_string(to.port));
       next = addresses.begin();
       try_next();
       return;

@@ -31,7 +31,8 @@ TEST_F(tcp_transport, names_are_resolved) {
   auto listening = wire->listen({.host = "localhost"}, [](auto) {});
   ASSERT_TRUE(listening.has_value()) << listening.error().message();
   std::optional<bool> connected;
-  wire->connect({.host = "localhost", .port = (*listening)->local().port}, 10s, [&](auto outcome) { connected = outcome.has_value(); });
+  const endpoint at{.host = "localhost", .port = (*listening)->local().port};
+  wire->connect(at, 10s, [&](auto outcome) { connected = outcome.has_value(); });
   ASSERT_TRUE(run_until(loop, [&] { return connected.has_value(); }));
   EXPECT_TRUE(*connected);
 }

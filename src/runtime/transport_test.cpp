@@ -36,7 +36,7 @@ class transport_contract : public ::testing::TestWithParam<network> {
 
   // A connected pair: `near` called, `far` was accepted.
   void connect_pair() {
-    auto listening = wire->listen(somewhere(), [this](std::unique_ptr<byte_stream> stream) { far = std::move(stream); });
+    auto listening = wire->listen(somewhere(), [this](auto stream) { far = std::move(stream); });
     ASSERT_TRUE(listening.has_value()) << listening.error().message();
     wire->connect((*listening)->local(), 10s, [this](result<std::unique_ptr<byte_stream>> outcome) {
       ASSERT_TRUE(outcome.has_value()) << outcome.error().message();
@@ -81,8 +81,9 @@ TEST_P(transport_contract, bytes_arrive_whole_and_in_order_through_partial_reads
     while (offset < sent.size()) {
       // Pieces of uneven sizes, empty ones among them.
       const std::string_view rest = std::string_view(sent).substr(offset, 10'000);
-      const std::array<std::string_view, 4> pieces{rest.substr(0, rest.size() / 3), std::string_view(),
-                                                   rest.substr(rest.size() / 3, 1), rest.substr(std::min(rest.size(), rest.size() / 3 + 1))};
+      const std::size_t third = rest.size() / 3;
+      const std::array<std::string_view, 4> pieces{rest.substr(0, third), std::string_view(), rest.substr(third, 1),
+                                                   rest.substr(std::min(rest.size(), third + 1))};
       const io_result outcome = near->write(pieces);
       if (outcome.state == io_state::would_block) {
         ++blocked;
@@ -320,8 +321,9 @@ TEST_P(transport_contract, two_threads_talk_through_it) {
   shard other(time, randomness);
   auto wire_of_other = GetParam() == network::pipe ? pipes.make_transport(other) : make_tcp_transport(other);
   std::unique_ptr<byte_stream> accepted, called;
-  auto listening = wire->listen({.host = somewhere().in_process ? "meeting" : somewhere().host, .in_process = somewhere().in_process},
-                                [&](auto stream) { accepted = std::move(stream); });
+  endpoint meeting = somewhere();
+  if (meeting.in_process) meeting.host = "meeting";
+  auto listening = wire->listen(meeting, [&](auto stream) { accepted = std::move(stream); });
   ASSERT_TRUE(listening.has_value());
   const endpoint at = (*listening)->local();
   constexpr std::size_t total = 2'000'000;

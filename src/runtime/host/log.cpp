@@ -60,9 +60,10 @@ void append_line(Buffer& out, const line_style& style, log_level level, std::str
   append({head, static_cast<std::size_t>(std::snprintf(head, sizeof head, "[%d] ", style.pid))});
   if (style.time) {
     const std::tm parts = broken_down(at, style.utc);
-    append({head, static_cast<std::size_t>(std::snprintf(
-                      head, sizeof head, "%04d/%02d/%02d %02d:%02d:%02d.%06lld ", parts.tm_year + 1900, parts.tm_mon + 1,
-                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, fraction_of(at) / 1000))});
+    const int length = std::snprintf(head, sizeof head, "%04d/%02d/%02d %02d:%02d:%02d.%06lld ", parts.tm_year + 1900,
+                                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                                     fraction_of(at) / 1000);
+    append({head, static_cast<std::size_t>(length)});
   }
   append("[");
   if (style.colour) append(colour_of(level));
@@ -85,7 +86,8 @@ constexpr spdlog::level::level_enum to_spdlog(log_level level) {
 }
 
 constexpr log_level from_spdlog(spdlog::level::level_enum level) {
-  for (const auto candidate : {log_level::trace, log_level::debug, log_level::info, log_level::warn, log_level::error}) {
+  using enum log_level;
+  for (const auto candidate : {trace, debug, info, warn, error}) {
     if (to_spdlog(candidate) == level) return candidate;
   }
   return log_level::fatal;
@@ -130,7 +132,8 @@ class spdlog_log final : public process_log {
 
   // Debug and trace are switched apart: -V alone shows traces without debug lines.
   bool enabled(log_level level) const override {
-    return level == log_level::debug ? debug_.load(std::memory_order_relaxed) : level >= lowest_.load(std::memory_order_relaxed);
+    if (level == log_level::debug) return debug_.load(std::memory_order_relaxed);
+    return level >= lowest_.load(std::memory_order_relaxed);
   }
 
   void write(log_level level, std::string_view message) override {
@@ -177,8 +180,8 @@ class spdlog_log final : public process_log {
     const time_point now = time_.now();
     const std::tm parts = broken_down(now, options_.utc);
     char suffix[64];
-    std::snprintf(suffix, sizeof suffix, ".%04d.%02d.%02d.%02d.%02d.%02d.%09lld", parts.tm_year + 1900, parts.tm_mon + 1,
-                  parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, fraction_of(now));
+    std::snprintf(suffix, sizeof suffix, ".%04d.%02d.%02d.%02d.%02d.%02d.%09lld", parts.tm_year + 1900,
+                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, fraction_of(now));
     const std::string backup = options_.file + suffix;
     if (std::rename(options_.file.c_str(), backup.c_str()) != 0) {
       size_ = 0;  // tried again after another size_limit bytes
@@ -198,7 +201,9 @@ class spdlog_log final : public process_log {
     if (!names) return;
     std::erase_if(*names, [&prefix](const std::string& name) { return !name.starts_with(prefix); });
     // Names sort by their time.
-    for (std::size_t i = 0; i + options_.backups < names->size(); ++i) ::unlink((directory + "/" + (*names)[i]).c_str());
+    for (std::size_t i = 0; i + options_.backups < names->size(); ++i) {
+      ::unlink((directory + "/" + (*names)[i]).c_str());
+    }
   }
 
   clock& time_;
@@ -226,7 +231,8 @@ std::string_view log_label(log_level level) {
   return "INF";
 }
 
-std::string format_log_line(log_level level, std::string_view message, time_point at, int pid, bool with_time, bool utc) {
+std::string format_log_line(log_level level, std::string_view message, time_point at, int pid, bool with_time,
+                            bool utc) {
   std::string line;
   append_line(line, {.pid = pid, .time = with_time, .utc = utc}, level, message, at);
   return line;

@@ -50,7 +50,8 @@ TEST_F(log_file, lines_are_appended_and_visible_at_once) {
   auto log = open({.utc = true});
   log->info("one");
   log->warn("two");
-  EXPECT_EQ(text(), head() + "2026/01/02 03:04:05.000006 [INF] one\n" + head() + "2026/01/02 03:04:05.000006 [WRN] two\n");
+  EXPECT_EQ(text(), head() + "2026/01/02 03:04:05.000006 [INF] one\n" +  //
+                        head() + "2026/01/02 03:04:05.000006 [WRN] two\n");
   log.reset();
   open({.utc = true})->error("three");
   EXPECT_TRUE(text().ends_with("[WRN] two\n" + head() + "2026/01/02 03:04:05.000006 [ERR] three\n"));

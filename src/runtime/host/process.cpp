@@ -55,7 +55,9 @@ std::string host_name() {
 unsigned core_count() {
   cpu_set_t usable;
   CPU_ZERO(&usable);
-  if (::sched_getaffinity(0, sizeof usable, &usable) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&usable)));
+  if (::sched_getaffinity(0, sizeof usable, &usable) == 0) {
+    return static_cast<unsigned>(std::max(1, CPU_COUNT(&usable)));
+  }
   return static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
@@ -70,7 +72,8 @@ std::uint64_t resident_bytes() {
 }
 
 std::uint64_t physical_memory_bytes() {
-  auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  std::uint64_t bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     if (const auto limit = limit_in(path)) bytes = std::min(bytes, *limit);
   }
@@ -107,7 +110,8 @@ processor_usage::processor_usage(time_point now) : last_at_(now), last_used_(pro
 double processor_usage::percent(time_point now) {
   const nanoseconds used = processor_time_used();
   if (now > last_at_) {
-    last_percent_ = 100.0 * static_cast<double>((used - last_used_).count()) / static_cast<double>((now - last_at_).count());
+    const auto worked = static_cast<double>((used - last_used_).count());
+    last_percent_ = 100.0 * worked / static_cast<double>((now - last_at_).count());
     last_at_ = now;
     last_used_ = used;
   }
