@@ -49,8 +49,13 @@ consumer::consumer(consumer_owner& owner, consumer_config config, std::string na
 }
 
 consumer::~consumer() {
-  if (durable_state_) record_.set_snapshot_source({});
+  // The store outlives its consumers and may write their state once more.
+  if (durable_state_) record_.set_snapshot_source([last = encode_snapshot(state_)] { return last; });
   for (routing::subscription* subscription : subscriptions_) account().unsubscribe(subscription);
+}
+
+void consumer::supply_snapshots() {
+  if (durable_state_) record_.set_snapshot_source([this] { return encode_snapshot(state_); });
 }
 
 void consumer::open() {

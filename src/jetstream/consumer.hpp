@@ -109,6 +109,7 @@ class consumer final : public routing::receiver {
   routing::account& account() const { return owner_.stream().account(); }
   storage::stream_log& log() const { return owner_.stream().log(); }
   time_point now() const { return around().now(); }
+  void supply_snapshots();
   void subscribe();
   void recount();
   void adopt_filters();

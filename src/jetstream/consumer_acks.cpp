@@ -62,9 +62,7 @@ bool consumer::apply_ack(const ack_numbers& numbers, bool sampled) {
   if (sampled && sample_percent_ > 0) sample_ack(numbers, *entry);
   const bool was_full = at_pending_limit();
   redelivery_.leave(*entry);
-  const bool was_first = entry == state_.pending.first();
-  state_.pending.erase(number);
-  if (was_first || !state_.exhausted.empty()) raise_floor(state_);
+  settle_pending(state_, number);
   last_ack_at_ = now();
   deltas_.settled(number);
   note_delta();

@@ -277,10 +277,10 @@ config_problem check_priority(const consumer_config& config) {
 }
 
 config_problem check_redelivery(const consumer_config& config) {
-  if (config.ack_wait < nanoseconds(0)) return problem(jetstream_errc::consumer_ack_wait_negative);
   for (const nanoseconds wait : config.backoff) {
     if (wait < nanoseconds(0)) return problem(jetstream_errc::consumer_back_off_negative);
   }
+  if (config.ack_wait < nanoseconds(0)) return problem(jetstream_errc::consumer_ack_wait_negative);
   if (!config.backoff.empty() && config.max_deliver != -1 &&
       static_cast<std::int64_t>(config.backoff.size()) > config.max_deliver) {
     return problem(jetstream_errc::consumer_max_deliver_backoff);
@@ -316,7 +316,7 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
   const bool acks_by_flow = config.ack_policy == ack_mode::flow_control;
   if (acks_by_flow && config.push() && !pedantic) {
     config.flow_control = true;
-    if (config.idle_heartbeat == nanoseconds(0)) config.idle_heartbeat = flow_control_heartbeat;
+    config.idle_heartbeat = flow_control_heartbeat;
   }
   if (config.ack_wait == nanoseconds(0) &&
       (config.ack_policy == ack_mode::explicit_each || config.ack_policy == ack_mode::all)) {

@@ -135,8 +135,8 @@ struct tern::codec::enum_words<tern::jetstream::priority_mode> {
 template <>
 struct tern::codec::enum_words<tern::jetstream::create_action> {
   using enum tern::jetstream::create_action;
-  static constexpr std::pair<tern::jetstream::create_action, std::string_view> words[] = {{create, "create"},
-                                                                                          {update, "update"}};
+  static constexpr std::pair<tern::jetstream::create_action, std::string_view> words[] = {
+      {create_or_update, ""}, {create, "create"}, {update, "update"}};
 };
 
 template <>

@@ -297,8 +297,7 @@ void consumer::drop_pending(storage::sequence number) {
   pending_entry* entry = state_.pending.find(number);
   if (entry == nullptr) return;
   redelivery_.leave(*entry);
-  state_.pending.erase(number);
-  raise_floor(state_);
+  settle_pending(state_, number);
   deltas_.settled(number);
   note_delta();
 }

@@ -243,7 +243,7 @@ bool apply_deltas(consumer_state& state, std::string_view bytes) {
       case delta_kind::settled: {
         const storage::sequence number = in.number();
         if (in.failed()) return false;
-        if (state.pending.erase(number)) raise_floor(state);
+        settle_pending(state, number);
         state.exhausted.erase(number);
         break;
       }
@@ -299,6 +299,14 @@ void raise_floor(consumer_state& state) {
   }
   state.floor_consumer = std::max(state.floor_consumer, consumer);
   state.floor_stream = std::max(state.floor_stream, stream);
+}
+
+bool settle_pending(consumer_state& state, storage::sequence number) {
+  const pending_entry* first = state.pending.first();
+  const bool was_first = first != nullptr && first->number == number;
+  if (!state.pending.erase(number)) return false;
+  if (was_first || !state.exhausted.empty()) raise_floor(state);
+  return true;
 }
 
 }  // namespace tern::jetstream

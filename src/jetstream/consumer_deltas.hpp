@@ -57,7 +57,10 @@ bool apply_snapshot(consumer_state& state, std::string_view bytes);
 bool apply_deltas(consumer_state& state, std::string_view bytes);
 
 // --- the rules that both the running consumer and the replay follow ---
-// After an entry left: everything below the first pending one is settled; with none, everything delivered is (13.6).
+// Everything below the first pending message is settled; with none pending, everything delivered is (13.6).
 void raise_floor(consumer_state& state);
+// Takes a message out of the pending ones. The floor moves when it was the first of them, or when others were given up
+// meanwhile, which it passes now (13.7). False when it was not pending.
+bool settle_pending(consumer_state& state, storage::sequence number);
 
 }  // namespace tern::jetstream

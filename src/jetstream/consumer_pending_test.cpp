@@ -198,8 +198,7 @@ TEST(consumer_deltas, lead_from_any_snapshot_to_the_same_state) {
           state.pending.erase(number);
           out.exhausted(number, state.exhausted[number]);
         } else {
-          state.pending.erase(number);
-          raise_floor(state);
+          settle_pending(state, number);
           out.settled(number);
         }
       }

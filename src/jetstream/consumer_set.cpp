@@ -125,6 +125,7 @@ void consumer_set::on_stream_deleted() {
   self.filters = {};
   for (const auto& [name, who] : self.consumers) {
     who->retire();
+    who->forget_record();
     who->end_pulls("Consumer Deleted", false);
     self.tell(*who, "DELETED", "delete");
   }

@@ -50,6 +50,7 @@ void consumer::start_new() {
   state_.delivered_stream = start - 1;
   state_.floor_stream = start - 1;
   adopt_filters();
+  supply_snapshots();
   replay_until_ = config_.replay_policy == replay_mode::original ? log().state().last : 0;
   deltas_.whole(state_);
   note_delta();
@@ -57,7 +58,8 @@ void consumer::start_new() {
 }
 
 void consumer::resume() {
-  const auto recovered = record_.take_recovered();
+  const auto recovered = record_.take_recovered();  // before a source of snapshots, which replaces it
+  supply_snapshots();
   bool whole = recovered.snapshot.empty() || apply_snapshot(state_, recovered.snapshot);
   for (const std::string& delta : recovered.deltas) whole = apply_deltas(state_, delta) && whole;
   if (!whole) {
