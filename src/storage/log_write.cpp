@@ -282,7 +282,12 @@ std::uint64_t segmented_log::purge(const purge_request& what, const removal_visi
     }
   }
   // Past everything: later messages begin there.
-  const sequence moved_last = everything && what.below > state_.last + 1 ? what.below - 1 : 0;
+  sequence moved_last = everything && what.below > state_.last + 1 ? what.below - 1 : 0;
+  if (moved_last != 0 && staged_last_ > state_.last) {
+    // Messages are on their way: the end moves behind them.
+    skip_to(moved_last, {});
+    moved_last = 0;
+  }
   if (ranges.empty() && moved_last == 0) return 0;
   log_ranges(ranges, moved_last);
   for (const auto& range : ranges) {

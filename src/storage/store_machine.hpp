@@ -80,7 +80,8 @@ class store_machine {
   stream_record* find(const std::string& name) { return store_->find_stream("A", name); }
   sequence staged_last(const std::string& name) const;
   std::vector<std::string> stream_names() const;
-  const std::vector<std::string>& complaints() const { return complaints_; }
+  // Prints changes, confirmations and disk operations from now on.
+  void tell_everything();
 
  private:
   struct owner;
@@ -89,7 +90,7 @@ class store_machine {
     bool refusable = false;  // a message or a skip: a failed commit takes it back
   };
 
-  void record(std::function<void(model_state&)> apply, bool refusable = false);
+  void record(const std::string& text, std::function<void(model_state&)> apply, bool refusable = false);
   void on_failed_commit();
   void adopt(const std::string& name, stream_record& stream);
   void adopt_consumer(const std::string& name, const std::string& consumer, std::uint64_t deltas);
@@ -119,6 +120,7 @@ class store_machine {
   std::optional<std::vector<change>> doubtful_;
   bool deltas_apart_ = false;     // after a failed commit deltas come back as a snapshot, later than their neighbours
   std::vector<std::string> complaints_;
+  bool telling_ = false;
 };
 
 }  // namespace tern::storage

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
+#include <cstdio>
 
 namespace tern::storage {
 
@@ -257,7 +257,8 @@ bool store_machine::is_possible(const model_state& shown) const {
 
 // --- changes ---
 
-void store_machine::record(std::function<void(model_state&)> apply, bool refusable) {
+void store_machine::record(const std::string& text, std::function<void(model_state&)> apply, bool refusable) {
+  if (telling_) std::printf("     %zu. %s\n", history_.size() + 1, text.c_str());
   history_.push_back({std::move(apply), refusable});
 }
 
@@ -283,7 +284,7 @@ void store_machine::create_stream(const std::string& name, sequence first) {
   auto made = store_->create_stream("A", name, "made", durability::synced, first);
   if (!made) return complain("create " + name + ": " + made.error().message());
   adopt(name, **made);
-  record([name, first](model_state& state) {
+  record("create " + name + " from " + std::to_string(first), [name, first](model_state& state) {
     state[name] = {};
     state[name].metadata = "made";
     state[name].last = first - 1;
@@ -293,12 +294,12 @@ void store_machine::create_stream(const std::string& name, sequence first) {
 void store_machine::remove_stream(const std::string& name) {
   store_->remove_stream(*find(name));
   streams_.erase(name);
-  record([name](model_state& state) { state.erase(name); });
+  record("remove " + name, [name](model_state& state) { state.erase(name); });
 }
 
 void store_machine::set_metadata(const std::string& name, const std::string& metadata) {
   find(name)->set_metadata(metadata);
-  record([name, metadata](model_state& state) { state.at(name).metadata = metadata; });
+  record("change " + name, [name, metadata](model_state& state) { state.at(name).metadata = metadata; });
 }
 
 sequence store_machine::append(const std::string& name, const std::string& subject, const std::string& payload, sequence jump) {
@@ -312,19 +313,20 @@ sequence store_machine::append(const std::string& name, const std::string& subje
     state.at(name).messages[number] = message;
     state.at(name).last = number;
   };
-  record(apply, true);
+  record("append " + name + " " + std::to_string(number), apply, true);
   return number;
 }
 
 void store_machine::skip(const std::string& name, sequence count) {
   const sequence last = streams_.at(name)->staged_last += count;
   log(name).skip_to(last, clock_.now());
-  record([name, last](model_state& state) { state.at(name).last = last; }, true);
+  record("skip " + name + " to " + std::to_string(last), [name, last](model_state& state) { state.at(name).last = last; }, true);
 }
 
 bool store_machine::remove(const std::string& name, sequence number, bool erase) {
   if (!log(name).remove(number, erase)) return false;
-  record([name, number](model_state& state) { state.at(name).messages.erase(number); });
+  record((erase ? "erase " : "remove ") + name + " " + std::to_string(number),
+         [name, number](model_state& state) { state.at(name).messages.erase(number); });
   return true;
 }
 
@@ -333,39 +335,57 @@ void store_machine::purge(const std::string& name, const stream_log::purge_reque
   const auto count = log(name).purge(what, [&](sequence number, std::string_view) { gone.push_back(number); });
   if (count != gone.size()) complain(name + ": purge counts " + std::to_string(count) + ", tells " + std::to_string(gone.size()));
   const sequence last = log(name).state().last;
-  streams_.at(name)->staged_last = std::max(streams_.at(name)->staged_last, last);
-  record([name, gone, last](model_state& state) {
+  record("purge " + name + " of " + std::to_string(gone.size()) + ", last " + std::to_string(last), [name, gone, last](model_state& state) {
     auto& stream = state.at(name);
     for (const auto number : gone) stream.messages.erase(number);
     stream.last = std::max(stream.last, last);
   });
+  auto& staged_last = streams_.at(name)->staged_last;
+  if (!what.subject.empty() || what.below <= staged_last + 1) return;
+  staged_last = what.below - 1;
+  // Behind messages that are on their way the end moves with them.
+  if (last < staged_last) {
+    record("and move the end to " + std::to_string(staged_last), [name, to = staged_last](model_state& state) { state.at(name).last = to; }, true);
+  }
 }
 
 void store_machine::create_consumer(const std::string& name, const std::string& consumer) {
   find(name)->create_consumer(consumer, "made", false);
   adopt_consumer(name, consumer, 0);
-  record([name, consumer](model_state& state) { state.at(name).consumers[consumer] = {"made", 0}; });
+  record("create consumer " + name + " " + consumer,
+         [name, consumer](model_state& state) { state.at(name).consumers[consumer] = {"made", 0}; });
 }
 
 void store_machine::remove_consumer(const std::string& name, const std::string& consumer) {
   find(name)->remove_consumer(consumer);
   streams_.at(name)->deltas.erase(consumer);
-  record([name, consumer](model_state& state) { state.at(name).consumers.erase(consumer); });
+  record("remove consumer " + name + " " + consumer,
+         [name, consumer](model_state& state) { state.at(name).consumers.erase(consumer); });
 }
 
 void store_machine::append_delta(const std::string& name, const std::string& consumer) {
   const auto& count = streams_.at(name)->deltas.at(consumer);
   find(name)->find_consumer(consumer)->append_delta(std::to_string(++*count));
-  record([name, consumer, to = *count](model_state& state) { state.at(name).consumers.at(consumer).deltas = to; });
+  record("delta " + name + " " + consumer + " " + std::to_string(*count),
+         [name, consumer, to = *count](model_state& state) { state.at(name).consumers.at(consumer).deltas = to; });
 }
 
 void store_machine::turns(std::size_t limit) {
   store_->when_durable([this, count = history_.size()](const result<void>& outcome) {
     if (!outcome) return;
     confirmed_ = std::max(confirmed_, count);
+    if (telling_) std::printf("     confirmed: %zu\n", confirmed_);
     doubtful_.reset();
   });
   loop_->run_ready(limit);
+}
+
+void store_machine::tell_everything() {
+  telling_ = true;
+  drive_.observe([](const runtime::disk_step& step) {
+    std::printf("%4llu %s %s %llu\n", static_cast<unsigned long long>(step.number), std::string(step.kind).c_str(),
+                std::string(step.path).c_str(), static_cast<unsigned long long>(step.bytes));
+  });
 }
 
 sequence store_machine::staged_last(const std::string& name) const { return streams_.at(name)->staged_last; }
