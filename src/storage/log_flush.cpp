@@ -114,6 +114,7 @@ void segmented_log::settle(runtime::disk_batch& batch, const std::string& direct
   bool names = false;
   for (auto& each : segments_) {
     if (each->unsynced) batch.operations.push_back(runtime::disk_op::sync{each->file});
+    each->synced_soon = each->submitted;
     names |= each->name_unsynced;
     each->unsynced = each->name_unsynced = false;
   }
@@ -122,12 +123,39 @@ void segmented_log::settle(runtime::disk_batch& batch, const std::string& direct
 }
 
 void segmented_log::settled(bool arrived) {
-  if (arrived) return;
-  // Which pages the kernel has dropped is unknown: all is written again from memory or from what reads give.
   for (auto& each : segments_) {
-    if (each->file != nullptr) each->unsynced = each->name_unsynced = true;
+    if (arrived) {
+      each->durable = std::max(each->durable, each->synced_soon);
+    } else if (each->file != nullptr) {
+      each->unsynced = each->name_unsynced = true;
+    }
   }
-  dirty_ = true;
+  if (!arrived) dirty_ = true;
+}
+
+// Which pages the kernel dropped after a failed sync is unknown (storage D2): all that was not synced is written again.
+void segmented_log::rewrite_header(runtime::disk_batch& batch) {
+  for (auto& each : segments_) {
+    if (each->durable >= segment_header_size || each->file == nullptr || each->damaged) continue;
+    batch.operations.push_back(runtime::disk_op::write{
+        each->file, 0, encode_segment_header({format_version, 0, 0, stream_, each->number, each->base, each->last})});
+    each->unsynced = true;
+  }
+}
+
+void segmented_log::rewrite(runtime::disk_batch& batch, const record_header& header, std::string_view record) {
+  segment* from = find(header.sequence);
+  if (from == nullptr || from->file == nullptr || from->damaged) return;
+  const std::size_t index = from->index_of(header.sequence);
+  const auto& at = from->places[index];
+  if (at.offset == 0 || at.offset < from->durable || at.offset >= from->submitted || from->length_at(index) != record.size()) return;
+  core_.cache.forget(from->key, at.offset, record.size());
+  batch.operations.push_back(runtime::disk_op::write{from->file, at.offset, std::string(record)});
+  from->unsynced = true;
+  if (from->sealed && from->footer_submitted) {
+    from->footer_submitted = false;
+    flushed_below_ = std::min(flushed_below_, from->number);
+  }
 }
 
 std::vector<std::string> segmented_log::take_emptied(const std::string& directory) {

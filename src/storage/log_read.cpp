@@ -100,7 +100,11 @@ result<stored_message> segmented_log::load(sequence number) {
     }
     return fail(errc::not_found, "no message found");
   }
-  const auto bytes = read_record(*from, from->index_of(number));
+  auto bytes = read_record(*from, from->index_of(number));
+  if (!bytes && bytes.error().code() == errc::corrupted && from->file != nullptr && core_.repair &&
+      from->places[from->index_of(number)].offset >= from->durable && core_.repair(stream_)) {
+    bytes = read_record(*from, from->index_of(number));
+  }
   if (!bytes) {
     if (bytes.error().code() == errc::corrupted) {
       core_.note(finding::severity::damage, bytes.error().context());

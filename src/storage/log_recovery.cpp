@@ -133,7 +133,7 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
   into.base = known.base;
   into.last = known.last;
   into.sealed = known.sealed;
-  into.size = into.tail_base = into.submitted = into.written = known.length;
+  into.size = into.tail_base = into.submitted = into.written = into.durable = known.length;
   const std::size_t count = static_cast<std::size_t>(known.last - known.base + 1);
   into.subjects.assign(count, no_subject);
   into.places.assign(count, {});
@@ -225,8 +225,12 @@ log_recovery::scan log_recovery::scan_file(std::string_view bytes, const known_s
       if (whole) {
         out.entries[header.sequence] = {reader.offset(), static_cast<std::uint32_t>(reader.size()), header.flags, header.time,
                                         header.kind == record_kind::message, std::string(parts.subject)};
-      } else {
+      } else if (reader.size() == record_size(header)) {
         out.damaged[header.sequence] = {reader.offset(), reader.size(), before};
+      } else {
+        // A header that was moved here with its page: it does not tell where its message is.
+        out.holes.push_back({reader.offset(), reader.size(), before});
+        continue;
       }
       before = header.sequence;
     } else if (whole && header.kind == record_kind::message && header.sequence > settled_last_) {

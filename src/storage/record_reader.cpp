@@ -29,7 +29,11 @@ record_reader::item record_reader::next() {
   }
   header_ = read_header(bytes_.data() + offset_);
   next_ = offset_ + record_size(header_);
-  return hash64(body()) == header_.body_hash ? item::record : item::damaged_body;
+  if (hash64(body()) == header_.body_hash) return item::record;
+  // The length is right where a record or the end follows. Else the header itself may have been moved here, with a page
+  // that was swapped, and what it promises to span are other records.
+  if (next_ != bytes_.size() && !header_is_whole(bytes_.substr(next_))) next_ = resynchronise(offset_ + record_header_size);
+  return item::damaged_body;
 }
 
 }  // namespace tern::storage

@@ -10,7 +10,7 @@ class record_reader {
  public:
   enum class item {
     record,         // whole: header() and body()
-    damaged_body,   // header() is whole and its length trusted; the body's checksum is wrong
+    damaged_body,   // header() is whole, the body's checksum is wrong
     damaged_range,  // offset() .. offset() + size() holds no record
     end,
   };

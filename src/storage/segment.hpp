@@ -55,6 +55,8 @@ struct segment {
   std::string tail;
   std::uint64_t tail_base = 0;
   std::uint64_t submitted = 0, written = 0;
+  std::uint64_t durable = 0;     // bytes below it were synced
+  std::uint64_t synced_soon = 0; // what `durable` becomes when the sync on its way succeeds
   runtime::file_ref file;
   bool sealed = false;
   bool footer_submitted = false;

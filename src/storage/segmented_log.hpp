@@ -67,6 +67,9 @@ class segmented_log final : public stream_log, private subject_numbers {
   std::string encode_state() const;
   static std::string encode_new_state(sequence first_sequence);
   void settled(bool arrived);
+  // After a failed sync: what the records of the journals say about bytes that are not known to be durable.
+  void rewrite_header(runtime::disk_batch& batch);
+  void rewrite(runtime::disk_batch& batch, const record_header& header, std::string_view record);
   // Paths of segment files that nobody needs once the state on disk does not name them.
   std::vector<std::string> take_emptied(const std::string& directory);
   void give_memory_back();

@@ -33,6 +33,11 @@ void consumer_entry::append_delta(std::string_view bytes) {
   if (memory) return;
   dirty = of.dirty = true;
   auto& batch = store.control_batch(of.how_durable == durability::synced);
+  if (needs_snapshot) {  // after a failed commit: one snapshot will say it all
+    ++deltas;
+    if (!snapshot_source) known.deltas.emplace_back(bytes);
+    return;
+  }
   record_header header;
   header.kind = record_kind::consumer_delta;
   header.epoch = batch.epoch;

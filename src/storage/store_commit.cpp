@@ -13,7 +13,17 @@ constexpr int memory_rounds = 64;      // commits may stage more; what is left w
 constexpr int drain_rounds = 10'000;   // the same while the store closes
 }  // namespace
 
-store_impl::store_impl(runtime::disk* disk, store_options options) : core_(disk, std::move(options)) {}
+store_impl::store_impl(runtime::disk* disk, store_options options) : core_(disk, std::move(options)) {
+  if (disk == nullptr) return;
+  core_.repair = [this](std::uint32_t stream) {
+    stream_entry* entry = find_entry(stream);
+    runtime::disk_batch batch;
+    if (entry == nullptr) return false;
+    rewrite_unsynced(*entry, batch);
+    entry->rewrite_wanted = false;
+    return !batch.operations.empty() && core_.disk->execute(std::move(batch)).has_value();
+  };
+}
 
 store_impl::~store_impl() { *alive_ = false; }
 
@@ -52,7 +62,20 @@ void store_impl::commit() {
     if (!blocking_ || begins_journal_ || epoch_switched_) return;
   }
   submit_next();
+  if (core_.gathering.empty()) {
+    for (const std::uint32_t id : std::exchange(without_state_, {})) {
+      if (stream_entry* entry = find_entry(id)) write_new_consumers(*entry);
+    }
+  }
   if (!to_flush_.empty() || !to_erase_.empty()) flush();
+  if (!settles_ && settle_wanted_ && !core_.in_flight && !begins_journal_) {
+    // A settling that failed, or one that somebody asked for.
+    if (journals_.size() > 1) {
+      start_settling(core_.epoch - 1);
+    } else if (core_.gathering.empty()) {
+      switch_epoch();
+    }
+  }
   if (settles_) settle_step();
 }
 
@@ -85,7 +108,7 @@ void store_impl::submit_next() {
     core_.gathering.pop_front();
     auto& batch = *core_.in_flight;
     wants_sync |= batch.wants_sync;
-    operations.operations.push_back(runtime::disk_op::write{journal_, journal_end_, batch.bytes});
+    if (!batch.bytes.empty()) operations.operations.push_back(runtime::disk_op::write{journal_, journal_end_, batch.bytes});
     journal_end_ += batch.bytes.size();
     unsynced_ = true;
   }
@@ -287,15 +310,7 @@ void store_impl::begin_journal() {
         if (consumer->needs_snapshot) consumer->append_snapshot();
       }
     }
-    if (settles_) return;
-    // Everything older can be let go once it stands in segments and state files.
-    settles_ = journals_.size() > 1 || core_.freeable_bytes > 0;
-    settle_wanted_ = false;
-    settles_through_ = core_.epoch - 1;
-    settle_queue_.clear();
-    for (const auto& each : entries_) {
-      if (!each->in_memory() && (each->dirty || each->messages->dirty())) settle_queue_.push_back(each->id);
-    }
+    if (!settles_ && (journals_.size() > 1 || core_.freeable_bytes > 0)) start_settling(core_.epoch - 1);
   });
 }
 
@@ -323,8 +338,13 @@ void store_impl::make_folders(stream_entry& what) {
   });
 }
 
-// The first state of a stream and of new consumers, so that not the journal alone knows them.
+// The first state of a stream and of new consumers, so that not the journal alone knows them. Only when nothing gathers:
+// a state must not tell of what the journal does not have.
 void store_impl::write_new_consumers(stream_entry& what) {
+  if (!core_.gathering.empty()) {
+    without_state_.push_back(what.id);
+    return;
+  }
   runtime::disk_batch batch;
   const bool fresh = what.generation == 0;
   if (fresh) {

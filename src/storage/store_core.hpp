@@ -67,6 +67,9 @@ struct store_core {
   std::uint64_t next_segment_key = 1;
   std::uint64_t freeable_bytes = 0;  // of segment files that go with the next settling
 
+  // Writes what no sync has confirmed of a stream's segments anew, from the journals, and waits for it. False: it cannot.
+  std::function<bool(std::uint32_t)> repair;
+
   std::unique_ptr<commit_batch> in_flight;
   std::deque<std::unique_ptr<commit_batch>> gathering;  // the last one grows
   std::unique_ptr<commit_batch> memory;                 // of memory streams: never written

@@ -86,6 +86,7 @@ class stream_entry final : public stream_record {
   bool consumer_names_unsynced = false;
   bool dirty = true;
   bool waits_for_flush = false;
+  bool rewrite_wanted = false;  // a sync of its segments failed
   std::unique_ptr<segmented_log> messages;
   std::map<std::string, std::unique_ptr<consumer_entry>> consumers;
 };
@@ -158,10 +159,12 @@ class store_impl final : public store {
   void remove_folders(std::uint32_t id, const std::string& directory);
 
   // store_settle.cpp
+  void start_settling(std::uint32_t through);
   void settle_step();
   void finish_settling();
   void on_stream_settled(std::uint32_t id, result<void> outcome);
   result<void> add_stream_state(stream_entry& what, runtime::disk_batch& batch);
+  void rewrite_unsynced(stream_entry& what, runtime::disk_batch& batch);
   result<void> checkpoint();
 
   store_core core_;
@@ -182,6 +185,7 @@ class store_impl final : public store {
   bool unsynced_ = false;              // the journal holds written records that no sync has covered
   bool sync_wanted_ = false;
 
+  std::vector<std::uint32_t> without_state_;  // streams with new consumers, or new themselves
   bool flush_in_flight_ = false;
   std::vector<std::uint32_t> to_flush_;                     // streams with bytes for their segments
   std::vector<erase_request> to_erase_;

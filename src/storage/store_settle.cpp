@@ -1,5 +1,6 @@
 // Settling: segments are synced and states written, stream by stream between the commits, until the older journals are not
 // needed any more. Recovery then begins where the newest state ends.
+#include "storage/record_reader.hpp"
 #include "storage/state_file.hpp"
 #include "storage/store_impl.hpp"
 
@@ -10,6 +11,17 @@ namespace tern::storage {
 namespace {
 constexpr std::size_t consumers_per_step = 64;
 }  // namespace
+
+// Everything up to that epoch can be let go once it stands in segments and state files.
+void store_impl::start_settling(std::uint32_t through) {
+  settles_ = true;
+  settle_wanted_ = false;
+  settles_through_ = through;
+  settle_queue_.clear();
+  for (const auto& each : entries_) {
+    if (!each->in_memory() && (each->dirty || each->messages->dirty())) settle_queue_.push_back(each->id);
+  }
+}
 
 // Runs where nothing gathers: what the states tell is then in a journal batch that runs before they are written.
 void store_impl::settle_step() {
@@ -47,7 +59,7 @@ void store_impl::on_stream_settled(std::uint32_t id, result<void> outcome) {
     entry->messages->flushed(outcome.has_value());
     entry->messages->settled(outcome.has_value());
     if (!outcome) {
-      entry->dirty = true;
+      entry->dirty = entry->rewrite_wanted = true;
       entry->folders_synced = false;
       entry->consumer_names_unsynced = true;
       for (auto& [name, each] : entry->consumers) each->dirty = true;
@@ -63,7 +75,23 @@ void store_impl::on_stream_settled(std::uint32_t id, result<void> outcome) {
   }
 }
 
+// The journals have every record that no sync of a segment has confirmed.
+void store_impl::rewrite_unsynced(stream_entry& what, runtime::disk_batch& batch) {
+  what.messages->rewrite_header(batch);
+  for (const auto& journal : journals_) {
+    const auto bytes = read_file(*core_.disk, journal_path(journal.epoch));
+    record_reader reader(bytes ? std::string_view(*bytes) : std::string_view());
+    for (auto item = reader.next(); item != record_reader::item::end; item = reader.next()) {
+      const auto& header = reader.header();
+      if (item != record_reader::item::record || header.kind != record_kind::message || header.stream != what.id) continue;
+      if (header.batch <= journal.last_batch) what.messages->rewrite(batch, header, reader.whole());
+    }
+  }
+}
+
 result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batch& batch) {
+  if (what.rewrite_wanted) rewrite_unsynced(what, batch);
+  what.rewrite_wanted = false;
   if (auto outcome = what.messages->flush(batch, what.segments_directory()); !outcome) return outcome;
   what.messages->settle(batch, what.segments_directory());
   if (!what.folders_synced) {
@@ -145,12 +173,7 @@ void store_impl::finish_settling() {
 // A clean stop: everything stands in segments and states, no journal is left.
 result<void> store_impl::checkpoint() {
   if (journals_.empty() && !core_.freeable_bytes) return {};
-  settles_ = true;
-  settles_through_ = core_.epoch;
-  settle_queue_.clear();
-  for (const auto& each : entries_) {
-    if (!each->in_memory() && (each->dirty || each->messages->dirty())) settle_queue_.push_back(each->id);
-  }
+  start_settling(core_.epoch);
   while (settles_) settle_step();
   if (failure_) return std::unexpected(*failure_);
   journal_.reset();
