@@ -93,7 +93,8 @@ class parser {
     }
     if (lexer_.peek() == config_lexer::end) {
       if (in_map) return lexer_.fail_here("Unexpected EOF processing map.");
-      return fail(errc::config_error, "config is invalid (" + place.text() + ")");
+      const config_place here{file_, lexer_.line(), lexer_.column()};
+      return fail(errc::config_error, "config is invalid (" + here.text() + ")");
     }
     if (in_map && lexer_.peek() == ',') return lexer_.fail_here("Unexpected map value terminator \",\".");
     config_value value;

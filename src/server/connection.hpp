@@ -148,6 +148,7 @@ class connection final : public routing::receiver {
   time_point last_activity_;
   time_point last_ping_from_client_{};
   time_point ping_sent_at_{};
+  time_point last_write_at_{};
   time_point round_trip_at_{};  // epoch: never measured
   nanoseconds round_trip_{0};
   std::uint64_t stalls_ = 0;

@@ -155,6 +155,7 @@ void connection::flush() {
     const runtime::io_result sent = stream_->write(std::span(pieces).first(count));
     if (sent.state == io_state::done) {
       output_.consume(sent.bytes);
+      last_write_at_ = server_.now();
       if (!trouble_ || !trouble_->deadline.armed() || phase_ != phase::open) continue;
       if (trouble_->batch_left <= sent.bytes) begin_batch();
       else trouble_->batch_left -= sent.bytes;
@@ -205,7 +206,7 @@ void connection::on_write_deadline() {
   server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " + to_go_duration(server_.settings.write_deadline) +
                    " exceeded with " + std::to_string(state.batch_pieces) + " chunks of " +
                    std::to_string(state.batch_total) + " total bytes.");
-  const bool wrote_some = state.batch_left < state.batch_total;
+  const bool wrote_some = last_write_at_ + server_.settings.write_deadline >= server_.now();
   if (server_.settings.write_timeout == write_timeout_policy::retry && wrote_some) return begin_batch();
   close(close_reason::slow_consumer_deadline);
 }

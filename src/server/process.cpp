@@ -213,9 +213,11 @@ int run_process(const std::string& program, std::span<const std::string> argumen
     case command_line::action::run:
     case command_line::action::test_config: break;
   }
+  const bool testing = flags->what == command_line::action::test_config;
+  if (testing && flags->config_file.empty())
+    return refuse("must specify [-c, --config] option to check configuration file syntax");
   auto loaded = load(*flags);
   if (!loaded) return refuse(loaded.error().context());
-  const bool testing = flags->what == command_line::action::test_config;
   std::vector<std::string> complaints = loaded->findings.errors;
   if (testing || !complaints.empty())
     complaints.insert(complaints.begin(), loaded->findings.warnings.begin(), loaded->findings.warnings.end());

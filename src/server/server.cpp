@@ -89,6 +89,11 @@ result<void> server::open_listeners() {
     in_process_listener_ = std::move(*opened);
   }
   if (surroundings_.network == nullptr || !settings_.listen_on_network) return {};
+  if (settings_.port < ephemeral_port || settings_.port > 65535) {
+    const std::string port = std::to_string(settings_.port);
+    return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + port + ", \"listen tcp: address " +
+                                    port + ": invalid port\"");
+  }
   const auto port = static_cast<std::uint16_t>(settings_.port == ephemeral_port ? 0 : settings_.port);
   auto opened = surroundings_.network->listen({.host = settings_.host, .port = port}, accepts);
   if (!opened) {
