@@ -12,9 +12,8 @@ using protocol::jetstream_errc;
 
 bool any_overlap(const std::vector<std::string>& left, const std::vector<std::string>& right) {
   return std::ranges::any_of(left, [&right](const std::string& subject) {
-    return std::ranges::any_of(right, [&subject](const std::string& other) {
-      return protocol::subjects_overlap(subject, other);
-    });
+    return std::ranges::any_of(
+        right, [&subject](const std::string& other) { return protocol::subjects_overlap(subject, other); });
   });
 }
 
@@ -99,9 +98,7 @@ void account_streams::add_staged(storage_type kind, std::int64_t change) {
   server_.of(kind) += static_cast<std::uint64_t>(change);
 }
 
-bool account_streams::server_is_full(storage_type kind) const {
-  return exceeds(server_.of(kind), server_limit(kind));
-}
+bool account_streams::server_is_full(storage_type kind) const { return exceeds(server_.of(kind), server_limit(kind)); }
 
 bool account_streams::account_is_full(storage_type kind, std::uint64_t record_bytes) const {
   return exceeds(used_.of(kind) + staged_.of(kind) + record_bytes, account_limit(kind));

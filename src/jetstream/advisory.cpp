@@ -7,9 +7,7 @@
 namespace tern::jetstream {
 namespace {
 
-void append_key(std::string& json, std::string_view key) {
-  json.append(",\"").append(key).append("\":");
-}
+void append_key(std::string& json, std::string_view key) { json.append(",\"").append(key).append("\":"); }
 
 std::string full_subject(std::string_view subject) {
   std::string full(advisory_prefix);

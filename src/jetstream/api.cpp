@@ -66,7 +66,8 @@ void api_request::respond_when_durable(std::string json) {
 }
 
 void api_request::respond_when_durable(std::move_only_function<std::string()> make) {
-  surroundings.store.when_durable([self = shared_from_this(), make = std::move(make)](const result<void>& done) mutable {
+  surroundings.store.when_durable([self = shared_from_this(),
+                                   make = std::move(make)](const result<void>& done) mutable {
     if (done) return self->respond(make());
     self->surroundings.warn("JetStream API call on '" + self->subject + "' is not durable: " + done.error().message());
     self->respond_error(protocol::jetstream_errc::insufficient_resources);

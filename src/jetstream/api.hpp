@@ -25,8 +25,8 @@ class api_endpoint {
   virtual void answer(const api_request& to, std::string_view json, bool failed) = 0;
 };
 
-// How an operation's answers look: `{"type":"io.nats.jetstream.api.v1.<type>", ...}`; an answer that is an error carries
-// `on_error` behind the error object (`,"total":0,...`).
+// How an operation's answers look: `{"type":"io.nats.jetstream.api.v1.<type>", ...}`; an answer that is an error
+// carries `on_error` behind the error object (`,"total":0,...`).
 struct api_operation {
   std::string_view type;
   std::string_view on_error = {};
@@ -67,15 +67,20 @@ class api_request : public std::enable_shared_from_this<api_request> {
   bool answered() const { return answered_; }
 
   // --- bodies (1.5) ---
-  // Reads the body by the server's strictness; an empty body gives zero values. On failure answers 10025 and returns false.
+  // Reads the body by the server's strictness; an empty body gives zero values. On failure answers 10025 and returns
+  // false.
   template <class T>
-  bool decode(T& into) { return decode_as(codec::type_of<T>(), &into); }
+  bool decode(T& into) {
+    return decode_as(codec::type_of<T>(), &into);
+  }
   // For endpoints with optional bodies: looks at it only when its first non-blank byte opens an object or array.
   template <class T>
-  bool decode_optional(T& into) { return !has_json_body() || decode(into); }
+  bool decode_optional(T& into) {
+    return !has_json_body() || decode(into);
+  }
   // Nothing, or an object without keys: what endpoints that take no body demand (else answers 10038, returns false).
   bool expect_no_body();
-  bool is_empty_body() const;   // no bytes, or `{}` with blanks inside
+  bool is_empty_body() const;  // no bytes, or `{}` with blanks inside
   bool has_json_body() const;
 
  private:

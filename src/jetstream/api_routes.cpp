@@ -80,9 +80,7 @@ void unpin_consumer(account_streams& in, api_request& request) {
   if (auto* set = consumers_of(in, request)) set->handle_unpin(request, token(request, consumer_token));
 }
 
-void needs_cluster(account_streams&, api_request& request) {
-  request.respond_error(jetstream_errc::cluster_required);
-}
+void needs_cluster(account_streams&, api_request& request) { request.respond_error(jetstream_errc::cluster_required); }
 
 void no_snapshots(account_streams&, api_request& request) {
   request.respond_error(jetstream_errc::stream_snapshot, {{"err", "snapshots are not supported by this server"}});

@@ -19,7 +19,8 @@ struct api_route {
 
 // Null for subjects that are no operation: they stay unanswered (1.4).
 const api_route* find_route(std::string_view subject_after_prefix);
-// Subjects below the prefix that their assets answer themselves, so that nobody answering means no responders (8.2, 15).
+// Subjects below the prefix that their assets answer themselves, so that nobody answering means no responders (8.2,
+// 15).
 bool is_asset_subject(std::string_view subject_after_prefix);
 
 }  // namespace tern::jetstream

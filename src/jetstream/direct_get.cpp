@@ -73,7 +73,7 @@ std::optional<storage::sequence> select_message(storage::stream_log& log, const 
 }
 
 struct direct_reader::progress {
-  std::uint64_t pending = 0;        // after the message at hand
+  std::uint64_t pending = 0;  // after the message at hand
   storage::sequence last_sent = 0;
   std::uint64_t bytes = 0;
 };

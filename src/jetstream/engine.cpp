@@ -59,8 +59,8 @@ class account_api final : public routing::receiver, public api_endpoint {
     auto request = std::make_shared<api_request>(*this, surroundings_, account_, route->operation, what);
     if (route->operation.audited && wants_advisory(account_, api_audit_subject) && surroundings_.describe_client)
       request->client = surroundings_.describe_client();
-    // Run when what came before it is committed: a request sees the publishes that its client sent ahead of it, and never
-    // runs in the middle of a delivery that brought it about.
+    // Run when what came before it is committed: a request sees the publishes that its client sent ahead of it, and
+    // never runs in the middle of a delivery that brought it about.
     surroundings_.store.when_durable([this, alive = alive_, route, request](const result<void>&) {
       if (*alive) run(*route, *request);
     });
@@ -161,8 +161,8 @@ void engine::attach(routing::account& account, const account_limits& limits) {
     entry.streams->limits = limits;
     return;
   }
-  entry.streams = std::make_unique<account_streams>(account, implementation_->surroundings, limits,
-                                                    implementation_->used);
+  entry.streams =
+      std::make_unique<account_streams>(account, implementation_->surroundings, limits, implementation_->used);
   if (implementation_->recovered) implementation_->open_streams(*entry.streams);
 }
 
@@ -217,9 +217,8 @@ std::vector<account_usage> engine::accounts() const {
   std::vector<account_usage> all;
   for (const auto& [name, entry] : implementation_->accounts) {
     if (entry->streams == nullptr) continue;
-    all.push_back({.account = name,
-                   .limits = entry->streams->limits,
-                   .used = implementation::usage_of(*entry->streams)});
+    all.push_back(
+        {.account = name, .limits = entry->streams->limits, .used = implementation::usage_of(*entry->streams)});
   }
   return all;
 }

@@ -1,5 +1,5 @@
-// JetStream of one shard: the accounts that have it, their streams, and the API. The server that embeds it owns it, hands
-// it an environment, attaches accounts and forwards nothing: messages reach it through the accounts' interest.
+// JetStream of one shard: the accounts that have it, their streams, and the API. The server that embeds it owns it,
+// hands it an environment, attaches accounts and forwards nothing: messages reach it through the accounts' interest.
 //
 // Life: construct; attach() every account; recover(); serve; shutdown(); destroy, before accounts, store and timers.
 // One shard. (jetstream 1, 2, 20, 22)
@@ -46,8 +46,8 @@ class engine {
   engine& operator=(const engine&) = delete;
 
   // --- accounts ---
-  // Gives the account JetStream, or new limits when it has it. Its API answers from now on; streams of it that the store
-  // holds are opened at once when recover() has run already.
+  // Gives the account JetStream, or new limits when it has it. Its API answers from now on; streams of it that the
+  // store holds are opened at once when recover() has run already.
   void attach(routing::account& account, const account_limits& limits = {});
   // The API of an account without JetStream: every operation answers 10039 (1.4).
   void attach_disabled(routing::account& account);

@@ -39,14 +39,14 @@ struct options {
   std::string server_id;
   std::string version = "2.15.1";  // what clients choose features by
   int api_level = 5;
-  std::string domain;              // empty: none
-  std::string store_directory;     // for log lines and infos
-  bool strict = true;              // unknown JSON fields are refused (jetstream 1.5)
+  std::string domain;           // empty: none
+  std::string store_directory;  // for log lines and infos
+  bool strict = true;           // unknown JSON fields are refused (jetstream 1.5)
   limits server_limits;
   storage::durability durability = storage::durability::synced;
-  std::size_t max_buffered_messages = 100'000;             // publishes of one stream that wait for the disk (5.3)
+  std::size_t max_buffered_messages = 100'000;              // publishes of one stream that wait for the disk (5.3)
   std::size_t max_buffered_bytes = std::size_t{128} << 20;  // the same in bytes
-  std::int64_t max_payload = 1 << 20;                      // the server's, where a stream has no smaller one
+  std::int64_t max_payload = 1 << 20;                       // the server's, where a stream has no smaller one
 };
 
 // Lives as long as the engine.
@@ -55,8 +55,8 @@ struct environment {
   storage::store& store;
   timer_queue& timers;
   nuid_source& ids;
-  std::function<time_point()> now;                        // of the turn at hand
-  std::function<void(std::string)> warn;                  // a log line
+  std::function<time_point()> now;        // of the turn at hand
+  std::function<void(std::string)> warn;  // a log line
   // JSON object that describes the client whose publish is being routed (start, host, id, acc, ...), for API audits.
   // May be empty, as may its answer.
   std::function<std::string()> describe_client = {};

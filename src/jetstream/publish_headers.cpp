@@ -85,9 +85,4 @@ std::optional<nanoseconds> parse_time_to_live(std::string_view text) {
   return std::chrono::duration_cast<std::chrono::seconds>(*duration);
 }
 
-bool is_counter_increment(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace tern::jetstream

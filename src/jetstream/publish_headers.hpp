@@ -12,20 +12,20 @@ namespace tern::jetstream {
 // Views into the block. Names are matched exactly and at line starts; an empty value counts as absent, and of several
 // fields of one name the first counts.
 struct publish_headers {
-  std::string_view message_id;                             // Nats-Msg-Id
-  std::string_view expected_stream;                        // Nats-Expected-Stream
-  std::string_view expected_last_sequence;                 // Nats-Expected-Last-Sequence
-  std::string_view expected_last_subject_sequence;         // Nats-Expected-Last-Subject-Sequence
-  std::string_view expected_last_subject_sequence_subject; // Nats-Expected-Last-Subject-Sequence-Subject
-  std::string_view expected_last_message_id;               // Nats-Expected-Last-Msg-Id
-  std::string_view rollup;                                 // Nats-Rollup
-  std::string_view time_to_live;                           // Nats-TTL
-  std::string_view increment;                              // Nats-Incr
-  std::string_view batch_id;                               // Nats-Batch-Id
-  std::string_view schedule;                               // Nats-Schedule
-  std::string_view stream_source;                          // Nats-Stream-Source
-  bool has_request_info = false;                           // Nats-Request-Info, which is never stored
-  bool has_status = false;                                 // something behind NATS/1.0 in the first line
+  std::string_view message_id;                              // Nats-Msg-Id
+  std::string_view expected_stream;                         // Nats-Expected-Stream
+  std::string_view expected_last_sequence;                  // Nats-Expected-Last-Sequence
+  std::string_view expected_last_subject_sequence;          // Nats-Expected-Last-Subject-Sequence
+  std::string_view expected_last_subject_sequence_subject;  // Nats-Expected-Last-Subject-Sequence-Subject
+  std::string_view expected_last_message_id;                // Nats-Expected-Last-Msg-Id
+  std::string_view rollup;                                  // Nats-Rollup
+  std::string_view time_to_live;                            // Nats-TTL
+  std::string_view increment;                               // Nats-Incr
+  std::string_view batch_id;                                // Nats-Batch-Id
+  std::string_view schedule;                                // Nats-Schedule
+  std::string_view stream_source;                           // Nats-Stream-Source
+  bool has_request_info = false;                            // Nats-Request-Info, which is never stored
+  bool has_status = false;                                  // something behind NATS/1.0 in the first line
 
   static publish_headers read(std::string_view block);
 };
@@ -33,9 +33,8 @@ struct publish_headers {
 // The block as it is stored: without a status and without Nats-Request-Info. Empty when no field is left.
 std::string storable_headers(std::string_view block);
 
-// A Nats-TTL value: `never` (0 here), seconds, or a Go duration of at least a second, cut to seconds. Empty when it is bad.
+// A Nats-TTL value: `never` (0 here), seconds, or a Go duration of at least a second, cut to seconds. Empty when it is
+// bad.
 std::optional<nanoseconds> parse_time_to_live(std::string_view text);
-// [+|-]digits of any length.
-bool is_counter_increment(std::string_view text);
 
 }  // namespace tern::jetstream

@@ -30,6 +30,7 @@ struct staged_publish {
   std::int64_t byte_change = 0;
   std::string_view subject;  // in the queue's memory
   std::string_view reply;
+  std::string_view note;  // what else the acknowledgement says: a counter's total
 };
 
 // First in, first out. Subjects and replies are copied into blocks that are used again, so a steady stream of publishes
@@ -40,13 +41,13 @@ class staged_queue {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  std::uint64_t bytes() const { return bytes_; }            // of the records that wait
+  std::uint64_t bytes() const { return bytes_; }             // of the records that wait
   std::int64_t message_change() const { return messages_; }  // sums over the queue
   std::int64_t byte_change() const { return byte_change_; }
   std::uint64_t hash(std::string_view subject) const;
 
   // `what` without views; they are made from the texts given.
-  void push(staged_publish what, std::string_view subject, std::string_view reply);
+  void push(staged_publish what, std::string_view subject, std::string_view reply, std::string_view note = {});
   const staged_publish& front() const { return ring_[head_]; }
   void pop();
   void clear();
@@ -80,15 +81,16 @@ class staged_queue {
   void rebuild_index();
 
   std::uint64_t seed_;
-  std::vector<staged_publish> ring_;            // a power of two
-  std::vector<text_block*> ring_blocks_;        // beside ring_: where each one's text stands
+  std::vector<staged_publish> ring_;      // a power of two
+  std::vector<text_block*> ring_blocks_;  // beside ring_: where each one's text stands
   std::size_t head_ = 0, size_ = 0;
   std::uint64_t bytes_ = 0;
   std::int64_t messages_ = 0, byte_change_ = 0;
   std::vector<std::unique_ptr<text_block>> blocks_;
   std::vector<text_block*> free_blocks_;
   text_block* writing_ = nullptr;
-  // Subjects of the first indexed_ entries, made only when somebody asks: streams without expectations never pay for it.
+  // Subjects of the first indexed_ entries, made only when somebody asks: streams without expectations never pay for
+  // it.
   std::vector<slot> slots_;
   std::size_t slots_used_ = 0, indexed_ = 0;
 };

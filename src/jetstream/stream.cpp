@@ -61,6 +61,7 @@ void stream::recover() {
 }
 
 void stream::open() {
+  make_transforms();
   subscribe_subjects();
   subscribe_direct_get();
   arm_age_timer();
@@ -91,8 +92,8 @@ void stream::subscribe_direct_get() {
     return;
   }
   const std::string subject = "$JS.API.DIRECT.GET." + name();
-  for (const auto& [pattern, tag] : {std::pair(subject, direct_reader::by_body),
-                                     std::pair(subject + ".>", direct_reader::by_subject)}) {
+  for (const auto& [pattern, tag] :
+       {std::pair(subject, direct_reader::by_body), std::pair(subject + ".>", direct_reader::by_subject)}) {
     auto* made = account().subscribe(*this, pattern, direct_reader::queue);
     made->internal = true;
     made->tag = tag;
@@ -100,9 +101,22 @@ void stream::subscribe_direct_get() {
   }
 }
 
+// From a configuration that was checked, so that creating them cannot fail.
+void stream::make_transforms() {
+  const auto made = [](const auto& from) -> std::optional<routing::subject_transform> {
+    if (!from || from->dest.empty()) return std::nullopt;
+    auto transform = routing::subject_transform::create(from->src, from->dest);
+    if (!transform) return std::nullopt;
+    return std::move(*transform);
+  };
+  transform_ = made(config().subject_transform);
+  republish_ = made(config().republish);
+}
+
 void stream::update(stream_config next) {
   const stream_config before = std::exchange(stored_.config, std::move(next));
   duplicates_.set_window(config().duplicate_window);
+  make_transforms();
   save();
   subscribe_subjects();
   subscribe_direct_get();
@@ -133,9 +147,7 @@ void stream::shutdown() {
   closed_ = true;
 }
 
-void stream::advise(std::string_view subject, std::string_view body) {
-  publish_advisory(account(), subject, body);
-}
+void stream::advise(std::string_view subject, std::string_view body) { publish_advisory(account(), subject, body); }
 
 void stream::load_last_message_id() {
   last_message_id_.clear();

@@ -1,11 +1,11 @@
 // A stream: takes what is published on its subjects, keeps it within its limits, answers reads, and owns its consumers.
 //
-// A publish is checked against the committed and the staged state together, appended to the log, and acknowledged when its
-// batch is committed (on_committed). Everything that removes messages goes through remove() or purge(), which tell the
-// consumers first.
+// A publish is checked against the committed and the staged state together, appended to the log, and acknowledged when
+// its batch is committed (on_committed). Everything that removes messages goes through remove() or purge(), which tell
+// the consumers first.
 //
-// Owned by account_streams; one shard. Invariants: last_sequence_ is the last staged or committed sequence; staged_ holds
-// one entry per staged message or skip, in order. (jetstream 3-6, 8, 9, 22)
+// Owned by account_streams; one shard. Invariants: last_sequence_ is the last staged or committed sequence; staged_
+// holds one entry per staged message or skip, in order. (jetstream 3-6, 8, 9, 22)
 #pragma once
 
 #include "jetstream/account_streams.hpp"
@@ -14,6 +14,7 @@
 #include "jetstream/staged_queue.hpp"
 #include "jetstream/stream_context.hpp"
 #include "protocol/jetstream_error.hpp"
+#include "routing/subject_transform.hpp"
 #include "storage/dedup_window.hpp"
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace tern::jetstream {
@@ -46,7 +48,8 @@ class stream final : public stream_context, private routing::receiver, private s
   stream& operator=(const stream&) = delete;
 
   // --- life ---
-  // Rebuilds what is not stored as such: the ids of the duplicate window, consumers, limits that had no time to act (22).
+  // Rebuilds what is not stored as such: the ids of the duplicate window, consumers, limits that had no time to act
+  // (22).
   void recover();
   // Takes publishes and direct gets from now on.
   void open();
@@ -85,8 +88,7 @@ class stream final : public stream_context, private routing::receiver, private s
  private:
   struct incoming;  // one publish under way
   struct deferred_publish {
-    bool direct_get = false;
-    std::uint64_t tag = 0;
+    std::uint64_t tag = 0;  // of the subscription it came by
     std::string subject, reply, headers, payload;
   };
   using problem = std::optional<protocol::api_error>;
@@ -97,19 +99,23 @@ class stream final : public stream_context, private routing::receiver, private s
   void defer(std::uint64_t tag, const routing::message& what);
   void take_deferred();
   void accept(const routing::message& what);
+  void transform_subject(incoming& what);
   bool has_room(const incoming& what);
   problem check_headers(const incoming& what) const;
   problem check_expectations(const incoming& what);
-  problem check_after_dedup(incoming& what) const;
+  problem check_after_dedup(incoming& what);
+  problem check_counter(const incoming& what) const;
+  problem count(incoming& what);
   problem check_discard_new(const incoming& what, staged_publish& entry);
   bool answer_duplicate(const incoming& what);
   void stage(const incoming& what, staged_publish entry);
   void stage_skip(const incoming& what, staged_publish entry);
   void await_skips();
   storage::sequence last_of_subject(std::string_view subject);
-  void acknowledge(std::string_view reply, storage::sequence number, bool duplicate);
+  void acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view total = {});
   void refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers = {});
   void answer_reached();
+  void republish(storage::sequence number, storage::sequence last_of_subject);
   void on_committed(storage::sequence number, std::string_view subject, std::uint64_t record_bytes) override;
   void on_commit_failed(const error& why) override;
 
@@ -127,6 +133,7 @@ class stream final : public stream_context, private routing::receiver, private s
 
   void subscribe_subjects();
   void subscribe_direct_get();
+  void make_transforms();
   void load_last_message_id();
   void rebuild_duplicate_window();
   void save();
@@ -142,6 +149,11 @@ class stream final : public stream_context, private routing::receiver, private s
   std::vector<routing::subscription*> subject_interest_;
   std::vector<routing::subscription*> direct_interest_;
 
+  std::optional<routing::subject_transform> transform_;
+  std::optional<routing::subject_transform> republish_;
+  std::string transformed_subject_;
+  std::string republish_subject_, republish_headers_;
+
   storage::sequence last_sequence_ = 0;
   time_point last_timestamp_{};
   std::string last_message_id_;
@@ -149,11 +161,18 @@ class stream final : public stream_context, private routing::receiver, private s
   staged_queue staged_;
   storage::sequence announced_ = 0;  // consumers know of messages up to here
   bool awaiting_skips_ = false;
+  // Totals of counters whose last increment is not committed yet, by staged_'s hash of their subject (5.7).
+  struct staged_total {
+    storage::sequence number = 0;
+    std::string total;
+  };
+  std::unordered_map<std::uint64_t, staged_total> totals_;
   bool closed_ = false;
   std::string ack_prefix_;  // `{"stream":"S","seq":`
   std::string ack_;
 
   std::deque<deferred_publish> deferred_;
+  std::size_t deferred_bytes_ = 0;
   timer_queue::timer deferred_timer_;
   timer_queue::timer age_timer_;
   timer_queue::timer interest_timer_;

@@ -2,6 +2,7 @@
 
 #include "base/numbers.hpp"
 #include "jetstream/advisory.hpp"
+#include "jetstream/consumer.hpp"
 #include "jetstream/direct_get.hpp"
 #include "jetstream/stream.hpp"
 #include "jetstream/stream_config_checks.hpp"
@@ -55,8 +56,8 @@ std::string created_answer(api_request& request, stream& made) {
 }
 
 // What STREAM.CREATE looks at before the configuration as a whole, in the order that clients observe (3).
-std::optional<protocol::api_error> check_create(account_streams& in, const stream_config& config,
-                                                std::string_view name, const stream* existing) {
+std::optional<protocol::api_error> check_create(account_streams& in, const stream_config& config, std::string_view name,
+                                                const stream* existing) {
   if (config.name != name) return make_api_error(jetstream_errc::stream_mismatch);
   if (has_path_separator(name)) return make_api_error(jetstream_errc::stream_name_contains_path_separators);
   if (config.sealed) return invalid_stream_config("stream configuration for create can not be sealed");
@@ -82,6 +83,22 @@ result<stream*> make_stream(account_streams& in, stream_config config) {
   in.streams.emplace(name, std::move(made));
   at->open();
   return at;
+}
+
+// Consumers whose own settings the new limits would forbid (4).
+std::optional<protocol::api_error> check_consumers(stream& of, const consumer_limits& limits) {
+  std::string violating;
+  of.consumers().for_each([&](consumer& one) {
+    const auto& config = one.config();
+    const bool idles_longer =
+        limits.inactive_threshold.count() > 0 && config.inactive_threshold > limits.inactive_threshold;
+    const bool holds_more = limits.max_ack_pending > 0 && config.max_ack_pending > limits.max_ack_pending;
+    if (config.direct || (!idles_longer && !holds_more)) return;
+    violating += violating.empty() ? "" : ", ";
+    violating += one.name();
+  });
+  if (violating.empty()) return {};
+  return make_api_error(jetstream_errc::stream_update, {{"err", "change to limits violates consumers: " + violating}});
 }
 
 const storage::offline_stream* find_offline(account_streams& in, std::string_view name) {
@@ -135,6 +152,7 @@ void update(account_streams& in, api_request& request, std::string_view name) {
   if (const auto found = refuse_unbuilt_features(*config)) return request.respond_error(*found);
   if (const auto found = in.check_reservation(*config, &existing->config())) return request.respond_error(*found);
   if (in.overlaps(config->subjects, name)) return request.respond_error(jetstream_errc::stream_subject_overlap);
+  if (const auto found = check_consumers(*existing, config->consumer_limits)) return request.respond_error(*found);
   existing->update(std::move(*config));
   announce(*existing, "UPDATED", "modify");
   std::string json = request.envelope() + ",";
@@ -208,8 +226,7 @@ void get_message(account_streams& in, api_request& request, std::string_view nam
   append_decimal(json, message->number);
   if (!message->headers.empty() && !what.no_hdr)
     json.append(",\"hdrs\":\"").append(codec::to_base64(message->headers)).append("\"");
-  if (!message->payload.empty())
-    json.append(",\"data\":\"").append(codec::to_base64(message->payload)).append("\"");
+  if (!message->payload.empty()) json.append(",\"data\":\"").append(codec::to_base64(message->payload)).append("\"");
   json += ",\"time\":\"";
   append_rfc3339(json, message->timestamp);
   request.respond(json + "\"}}");

@@ -47,7 +47,8 @@ TEST(stream_api, a_configuration_that_breaks_a_rule_is_refused_with_its_text) { 
       {R"({"name":"S","subjects":["a..b"]})", "invalid subject"},
       {R"({"name":"S","subjects":["a.*","a.b"]})", R"(subject \"a.*\" overlaps with \"a.b\")"},
       {R"({"name":"S","subjects":[">"]})", "capturing all subjects requires no-ack to be true"},
-      {R"({"name":"S","subjects":["$JS.API.INFO"]})", "subjects that overlap with jetstream api require no-ack to be true"},
+      {R"({"name":"S","subjects":["$JS.API.INFO"]})",
+       "subjects that overlap with jetstream api require no-ack to be true"},
       {R"({"name":"S","subjects":["$SYS.REQ.x"]})", "subjects that overlap with system api require no-ack to be true"},
       {R"({"name":"S","max_age":5})", "max age needs to be >= 100ms"},
       {R"({"name":"S","max_age":-5})", "max age can not be negative"},
@@ -101,7 +102,8 @@ TEST(stream_api, names_are_sorted_filtered_and_paged) {  // jetstream 1.9, 2
   test_harness server;
   for (const std::string_view name : {"C", "A", "B"}) {
     const std::string text(name);
-    server.api("STREAM.CREATE." + text, R"({"storage":"memory","name":")" + text + R"(","subjects":[")" + text + ".>\"]}");
+    server.api("STREAM.CREATE." + text,
+               R"({"storage":"memory","name":")" + text + R"(","subjects":[")" + text + ".>\"]}");
   }
   EXPECT_THAT(server.api("STREAM.NAMES"), HasSubstr(R"("total":3,"offset":0,"limit":1024,"streams":["A","B","C"])"));
   EXPECT_THAT(server.api("STREAM.NAMES", R"({"offset":2})"), HasSubstr(R"("offset":2,"limit":1024,"streams":["C"])"));
@@ -114,8 +116,9 @@ TEST(stream_api, an_update_enforces_its_limits_at_once) {  // jetstream 4
   test_harness server;
   server.api("STREAM.CREATE.S", R"({"name":"S","storage":"memory","subjects":["s.*"]})");
   for (int i = 0; i < 6; ++i) server.request("s." + std::to_string(i % 2), "x");
-  EXPECT_THAT(server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s.*"],"max_msgs_per_subject":2})"),
-              HasSubstr(R"("state":{"messages":4)"));
+  EXPECT_THAT(
+      server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s.*"],"max_msgs_per_subject":2})"),
+      HasSubstr(R"("state":{"messages":4)"));
   EXPECT_THAT(server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s.*"],"max_msgs":1})"),
               HasSubstr(R"("state":{"messages":1)"));
   EXPECT_THAT(server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"file","subjects":["s.*"]})"),
@@ -127,8 +130,9 @@ TEST(stream_api, a_sealed_stream_keeps_everything_and_takes_nothing) {  // jetst
   server.api("STREAM.CREATE.S", R"({"name":"S","storage":"memory","subjects":["s"]})");
   server.request("s", "1");
   server.request("s", "2");
-  EXPECT_THAT(server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s"],"max_msgs":1,"sealed":true})"),
-              HasSubstr(R"("state":{"messages":2)"));
+  EXPECT_THAT(
+      server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s"],"max_msgs":1,"sealed":true})"),
+      HasSubstr(R"("state":{"messages":2)"));
   EXPECT_THAT(server.request("s", "3"), HasSubstr("\"err_code\":10109"));
   EXPECT_THAT(server.api("STREAM.PURGE.S"), HasSubstr("\"err_code\":10109"));
   EXPECT_THAT(server.api("STREAM.MSG.DELETE.S", R"({"seq":1})"), HasSubstr("\"err_code\":10109"));
@@ -196,8 +200,9 @@ TEST(stream_api, account_info_counts_use_and_calls) {  // jetstream 20.1
 
 TEST(stream_api, account_limits_hold_at_create_and_update) {  // jetstream 20.2
   test_harness server;
-  server.jetstream().attach(server.account(), {.max_memory = 2000, .max_streams = 2, .memory_max_stream_bytes = 1200,
-                                               .max_bytes_required = true});
+  server.jetstream().attach(
+      server.account(),
+      {.max_memory = 2000, .max_streams = 2, .memory_max_stream_bytes = 1200, .max_bytes_required = true});
   const auto create = [&](std::string_view name, std::string_view bytes) {
     const std::string text(name);
     return server.api("STREAM.CREATE." + text,
@@ -230,7 +235,8 @@ TEST(stream_api, advisories_and_audits_reach_those_who_listen) {  // jetstream 1
   EXPECT_EQ(listener.messages[0].subject, "$JS.EVENT.ADVISORY.STREAM.CREATED.S");
   EXPECT_THAT(listener.messages[0].payload, HasSubstr(R"("stream":"S","action":"create"})"));
   EXPECT_EQ(listener.messages[1].subject, "$JS.EVENT.ADVISORY.API");
-  EXPECT_THAT(listener.messages[1].payload, HasSubstr(R"("server":"NTEST","client":{"acc":"$G"},"subject":"$JS.API.STREAM.CREATE.S")"));
+  EXPECT_THAT(listener.messages[1].payload,
+              HasSubstr(R"("server":"NTEST","client":{"acc":"$G"},"subject":"$JS.API.STREAM.CREATE.S")"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A stream's configuration as API, store and monitoring know it. Member names are the JSON names; the order is the one in
-// which answers list them. Fields of features that this server does not offer are known too, so that a request which uses
-// them is refused by name and not as unknown JSON (jetstream 1.5, 3).
+// A stream's configuration as API, store and monitoring know it. Member names are the JSON names; the order is the one
+// in which answers list them. Fields of features that this server does not offer are known too, so that a request which
+// uses them is refused by name and not as unknown JSON (jetstream 1.5, 3).
 #pragma once
 
 #include <tern/base/time.hpp>
@@ -88,8 +88,8 @@ struct consumer_limits {
   friend bool operator==(const consumer_limits&, const consumer_limits&) = default;
 };
 
-// A plain value. In a running stream it is normalised: limits are -1 or positive, subjects are filled in, and `metadata`
-// holds `_nats.req.level` but neither `_nats.ver` nor `_nats.level` (1.7).
+// A plain value. In a running stream it is normalised: limits are -1 or positive, subjects are filled in, and
+// `metadata` holds `_nats.req.level` but neither `_nats.ver` nor `_nats.level` (1.7).
 struct stream_config {
   std::string name;
   std::string description;

@@ -2,6 +2,7 @@
 
 #include "base/go_duration.hpp"
 #include "protocol/subject.hpp"
+#include "routing/subject_transform.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,7 @@ using protocol::jetstream_errc;
 using protocol::make_api_error;
 using problem = std::optional<api_error>;
 
-constexpr std::string_view name_text =
-    "stream name is required and can not contain '.', '*', '>', '\\', '/'";
+constexpr std::string_view name_text = "stream name is required and can not contain '.', '*', '>', '\\', '/'";
 
 api_error pedantic_error(std::string_view text) { return make_api_error(jetstream_errc::pedantic, {{"err", text}}); }
 
@@ -191,10 +191,39 @@ problem check_subjects(stream_config& config) {
   return {};
 }
 
+problem check_transform(const stream_config& config) {
+  if (!config.subject_transform) return {};
+  const auto& [source, destination] = *config.subject_transform;
+  if (!source.empty() && !protocol::is_valid_config_subject(source))
+    return make_api_error(jetstream_errc::stream_transform_invalid_source, {{"err", "invalid subject " + source}});
+  if (destination.empty()) return {};
+  const auto made = routing::subject_transform::create(source, destination);
+  if (!made) return make_api_error(jetstream_errc::stream_transform_invalid_destination, {{"err", made.error()}});
+  return {};
+}
+
+problem check_republish(stream_config& config, bool pedantic) {
+  if (!config.republish) return {};
+  auto& [source, destination, headers_only] = *config.republish;
+  if (source.empty()) {
+    if (pedantic) return pedantic_error("republish source can not be empty");
+    source = ">";
+  }
+  const auto made = routing::subject_transform::create(source, destination);
+  const std::string produced = made ? made->destination_pattern() : destination;
+  for (const auto& subject : config.subjects) {
+    if (protocol::subjects_overlap(subject, produced))
+      return invalid_stream_config("stream configuration for republish destination forms a cycle");
+  }
+  if (!made)
+    return invalid_stream_config("stream configuration for republish with transform from '" + source + "' to '" +
+                                 destination + "' not valid");
+  return {};
+}
+
 problem check_mirror(const stream_config& config) {
   if (!config.mirror) {
-    if (config.mirror_direct)
-      return invalid_stream_config("stream has no mirror but does have mirror direct");
+    if (config.mirror_direct) return invalid_stream_config("stream has no mirror but does have mirror direct");
     return {};
   }
   if (!is_valid_asset_name(config.mirror->name)) return make_api_error(jetstream_errc::mirror_invalid_stream_name);
@@ -228,6 +257,8 @@ std::expected<stream_config, api_error> normalise_stream_config(stream_config co
   if (!found) found = check_mirror(config);
   if (!found) found = check_policies(config, pedantic);
   if (!found) found = check_subjects(config);
+  if (!found) found = check_transform(config);
+  if (!found) found = check_republish(config, pedantic);
   if (found) return std::unexpected(std::move(*found));
   if (config.placement && *config.placement == placement_config{}) config.placement.reset();
   config.metadata.erase("_nats.ver");
@@ -242,11 +273,8 @@ std::optional<api_error> refuse_unbuilt_features(const stream_config& config) {
   };
   if (config.mirror) return refuse("mirrors are");
   if (!config.sources.empty()) return refuse("sources are");
-  if (config.subject_transform) return refuse("subject transforms are");
-  if (config.republish) return refuse("republish is");
   if (config.subject_delete_marker_ttl.count() != 0) return refuse("subject delete markers are");
   if (config.allow_msg_ttl) return refuse("message TTLs are");
-  if (config.allow_msg_counter) return refuse("message counters are");
   if (config.allow_msg_schedules) return refuse("message schedules are");
   if (config.allow_atomic) return refuse("atomic batch publish is");
   if (config.allow_batched) return refuse("fast batch publish is");
@@ -265,8 +293,7 @@ std::optional<api_error> check_stream_update(const stream_config& before, stream
   if (before.sealed && !after.sealed) return cannot("unseal a sealed stream");
   if (before.deny_delete && !after.deny_delete) return cannot("cancel deny message deletes");
   if (before.deny_purge && !after.deny_purge) return cannot("cancel deny purge");
-  if (after.mirror && after.mirror != before.mirror)
-    return make_api_error(jetstream_errc::stream_mirror_not_updatable);
+  if (after.mirror && after.mirror != before.mirror) return make_api_error(jetstream_errc::stream_mirror_not_updatable);
   if (before.allow_msg_ttl && !after.allow_msg_ttl)
     return invalid_stream_config("message TTL status can not be disabled");
   if (before.allow_msg_counter != after.allow_msg_counter) return cannot("change message counter setting");

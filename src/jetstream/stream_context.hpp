@@ -1,5 +1,5 @@
-// The seam between a stream and its consumers: what each tells the other. A stream implements stream_context and owns one
-// consumer_set; nothing else crosses.
+// The seam between a stream and its consumers: what each tells the other. A stream implements stream_context and owns
+// one consumer_set; nothing else crosses.
 #pragma once
 
 #include "jetstream/environment.hpp"
@@ -27,8 +27,8 @@ class stream_context {
   // Publishes an advisory on `$JS.EVENT.ADVISORY.` + subject, if somebody listens (19). `body` is complete JSON.
   virtual void advise(std::string_view subject, std::string_view body) = 0;
 
-  // Alive while views of log() are being published: a receiver may publish to this very stream, and its append would pull
-  // the bytes away. The stream takes such publishes only when no scope is open.
+  // Alive while views of log() are being published: a receiver may publish to this very stream, and its append would
+  // pull the bytes away. The stream takes such publishes only when no scope is open.
   class delivery_scope {
    public:
     explicit delivery_scope(stream_context& stream) : stream_(stream) { ++stream_.open_scopes_; }

@@ -42,15 +42,15 @@ void append_sequences(std::string& json, const std::vector<storage::sequence_ran
 std::uint64_t append_subjects(std::string& json, const stream& what, const stream_info_parts& parts) {
   std::size_t listed = 0;
   std::string subjects;
-  const auto matching = what.log().for_each_subject(
-      parts.subjects_filter, parts.subjects_offset,
-      [&](std::string_view subject, const storage::subject_totals& totals) {
-        subjects += listed++ == 0 ? "" : ",";
-        codec::write_json_string(subjects, subject);
-        subjects += ':';
-        append_decimal(subjects, totals.messages);
-        return listed < subjects_page_limit;
-      });
+  const auto matching =
+      what.log().for_each_subject(parts.subjects_filter, parts.subjects_offset,
+                                  [&](std::string_view subject, const storage::subject_totals& totals) {
+                                    subjects += listed++ == 0 ? "" : ",";
+                                    codec::write_json_string(subjects, subject);
+                                    subjects += ':';
+                                    append_decimal(subjects, totals.messages);
+                                    return listed < subjects_page_limit;
+                                  });
   if (listed > 0) json.append(",\"subjects\":{").append(subjects).append("}");
   return matching;
 }
@@ -96,8 +96,8 @@ std::uint64_t append_stream_state(std::string& json, const stream& what, const s
 std::uint64_t append_stream_info(std::string& json, const stream& what, environment& surroundings,
                                  const stream_info_parts& parts) {
   json += "\"config\":";
-  codec::write_json(json, parts.server_metadata ? with_server_metadata(what.config(), surroundings.settings)
-                                                : what.config());
+  codec::write_json(json,
+                    parts.server_metadata ? with_server_metadata(what.config(), surroundings.settings) : what.config());
   append_time(json, "created", what.created());
   json += ",\"state\":";
   const std::uint64_t matching = append_stream_state(json, what, parts);

@@ -18,8 +18,8 @@ struct stream_info_parts {
   std::uint64_t subjects_offset = 0;
 };
 
-// Appends `"config":...,"created":...,"state":...[,"domain"][,"cluster"],"ts":...` without braces. Returns the number of
-// subjects that match the filter.
+// Appends `"config":...,"created":...,"state":...[,"domain"][,"cluster"],"ts":...` without braces. Returns the number
+// of subjects that match the filter.
 std::uint64_t append_stream_info(std::string& json, const stream& what, environment& surroundings,
                                  const stream_info_parts& parts = {});
 // The `state` object alone.

@@ -244,6 +244,53 @@ TEST_F(stream_publish, account_and_server_limits_hold) {  // jetstream 5.4
   EXPECT_THAT(put("s.1", "12345"), HasSubstr("10023"));
 }
 
+TEST_F(stream_publish, a_counter_adds_up_in_acknowledgement_and_body) {  // jetstream 5.7
+  create(R"("allow_msg_counter":true,"allow_rollup_hdrs":true)");
+  EXPECT_EQ(put("s.a", "", "Nats-Incr: 1"), R"({"stream":"S","seq":1,"val":"1"})");
+  EXPECT_EQ(put("s.a", "", "Nats-Incr: +41"), R"({"stream":"S","seq":2,"val":"42"})");
+  EXPECT_EQ(put("s.b", "", "Nats-Incr: -7"), R"({"stream":"S","seq":3,"val":"-7"})");
+  EXPECT_EQ(server.request("$JS.API.DIRECT.GET.S.s.a"), R"({"val":"42"})");
+  EXPECT_THAT(put("s.a", ""), HasSubstr("10169"));
+  EXPECT_THAT(put("s.a", "x", "Nats-Incr: 1"), HasSubstr("10170"));
+  EXPECT_THAT(put("s.a", "", "Nats-Incr: 1.5"), HasSubstr("10171"));
+  EXPECT_THAT(put("s.a", "", "Nats-Incr: 1\r\nNats-Rollup: sub"), HasSubstr("10171"));
+  server.api("STREAM.PURGE.S", R"({"filter":"s.a"})");
+  EXPECT_THAT(put("s.a", "", "Nats-Incr: 2"), HasSubstr("\"val\":\"2\""));
+}
+
+TEST_F(stream_publish, a_counter_counts_what_is_staged) {  // jetstream 5.7, design 5
+  create(R"("allow_msg_counter":true)");
+  for (int i = 1; i <= 3; ++i)
+    server.publish("s.a", {}, "NATS/1.0\r\nNats-Incr: 5\r\n\r\n", "_INBOX." + std::to_string(i));
+  server.turn();
+  const auto answers = server.take_messages();
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[2].payload, R"({"stream":"S","seq":3,"val":"15"})");
+}
+
+TEST_F(stream_publish, a_transform_decides_the_stored_subject) {  // jetstream 5.4, 7.4
+  create(R"("subject_transform":{"src":"s.in.*.*","dest":"out.{{wildcard(2)}}.$1"})");
+  put("s.in.a.b", "1");
+  put("s.plain", "2");
+  EXPECT_EQ(put("s.in.a.b", "3", "Nats-Expected-Last-Subject-Sequence: 1"), R"({"stream":"S","seq":3})");
+  EXPECT_THAT(server.api("STREAM.INFO.S", R"({"subjects_filter":">"})"),
+              HasSubstr(R"("subjects":{"out.b.a":2,"s.plain":1})"));
+}
+
+TEST_F(stream_publish, a_republished_copy_says_what_was_stored) {  // jetstream 5.12
+  create(R"("republish":{"src":"s.*","dest":"copy.$1"},"max_msgs_per_subject":1)");
+  capturing_receiver listener;
+  server.account().subscribe(listener, "copy.>");
+  put("s.a", "1", "X: y");
+  put("s.a", "2");
+  ASSERT_EQ(listener.messages.size(), 2u);
+  EXPECT_EQ(listener.messages[0].subject, "copy.a");
+  EXPECT_EQ(listener.messages[0].headers,
+            "NATS/1.0\r\nX: y\r\nNats-Stream: S\r\nNats-Subject: s.a\r\nNats-Sequence: 1\r\n"
+            "Nats-Time-Stamp: 2026-01-01T00:00:00Z\r\nNats-Last-Sequence: 0\r\n\r\n");
+  EXPECT_THAT(listener.messages[1].headers, HasSubstr("Nats-Last-Sequence: 1\r\n"));
+}
+
 TEST_F(stream_publish, status_and_request_info_are_not_stored) {  // jetstream 1.2, 5.4
   create("");
   server.request("s.1", "x", "NATS/1.0 100 Idle\r\nNats-Request-Info: {}\r\nA: b\r\n\r\n");

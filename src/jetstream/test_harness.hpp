@@ -1,5 +1,5 @@
-// For the tests of this room: an engine over a memory store, one account, a clock that the test moves, and a client that
-// publishes, requests and captures.
+// For the tests of this room: an engine over a memory store, one account, a clock that the test moves, and a client
+// that publishes, requests and captures.
 #pragma once
 
 #include "jetstream/engine.hpp"
@@ -26,8 +26,8 @@ class capturing_receiver final : public routing::receiver {
   std::deque<captured_message> messages;
 
   bool deliver(routing::subscription&, const routing::message& what) override {
-    messages.push_back({std::string(what.subject), std::string(what.reply), std::string(what.headers),
-                        std::string(what.payload)});
+    messages.push_back(
+        {std::string(what.subject), std::string(what.reply), std::string(what.headers), std::string(what.payload)});
     return true;
   }
 };

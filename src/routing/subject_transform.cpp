@@ -112,7 +112,8 @@ std::expected<subject_transform::part, std::string> subject_transform::parse_cal
     const auto index = number(arguments[next]);
     if (!index) return refuse("function argument is invalid or in the wrong format");
     if (*index == 0 || *index > wildcards)
-      return std::unexpected(bad_destination("wildcard index out of range", token) + ": [" + std::to_string(*index) + "]");
+      return std::unexpected(bad_destination("wildcard index out of range", token) + ": [" + std::to_string(*index) +
+                             "]");
     out.indices.push_back(static_cast<std::size_t>(*index));
   }
   if (out.what == function::split) {
@@ -229,20 +230,32 @@ void subject_transform::append_part(std::string& out, const part& what, std::str
   const std::size_t size = what.number;
   const bool cuts = size > 0 && size < token.size();
   switch (what.what) {
-    case function::split: append_split(out, token, what.text); return;
-    case function::split_from_left: append_slices(out, token, token.size(), cuts ? size : token.size()); return;
+    case function::split:
+      append_split(out, token, what.text);
+      return;
+    case function::split_from_left:
+      append_slices(out, token, token.size(), cuts ? size : token.size());
+      return;
     case function::split_from_right:
       append_slices(out, token, token.size(), cuts ? token.size() - size : token.size());
       return;
-    case function::slice_from_left: append_slices(out, token, cuts ? size : token.size(), cuts ? size : token.size()); return;
+    case function::slice_from_left:
+      append_slices(out, token, cuts ? size : token.size(), cuts ? size : token.size());
+      return;
     case function::slice_from_right: {
       const std::size_t odd = cuts ? token.size() % size : 0;
       append_slices(out, token, cuts ? size : token.size(), odd != 0 ? odd : cuts ? size : token.size());
       return;
     }
-    case function::left: out += cuts ? token.substr(0, size) : token; return;
-    case function::right: out += cuts ? token.substr(token.size() - size) : token; return;
-    default: out += token; return;
+    case function::left:
+      out += cuts ? token.substr(0, size) : token;
+      return;
+    case function::right:
+      out += cuts ? token.substr(token.size() - size) : token;
+      return;
+    default:
+      out += token;
+      return;
   }
 }
 
@@ -250,8 +263,10 @@ std::string subject_transform::destination_pattern() const {
   std::string out;
   for (const part& one : parts_) {
     if (!out.empty()) out += '.';
-    if (one.what == function::literal) out += one.text;
-    else out += one.what == function::rest ? ">" : "*";
+    if (one.what == function::literal)
+      out += one.text;
+    else
+      out += one.what == function::rest ? ">" : "*";
   }
   return out;
 }

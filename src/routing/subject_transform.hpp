@@ -1,5 +1,5 @@
-// Mapping one subject to another by a pattern and a destination: account mappings, stream transforms, republish (core 7.1,
-// jetstream 7.4).
+// Mapping one subject to another by a pattern and a destination: account mappings, stream transforms, republish
+// (core 7.1, jetstream 7.4).
 //     auto transform = subject_transform::create("orders.*.*", "by_region.{{wildcard(2)}}.{{partition(8,1)}}");
 #pragma once
 
@@ -15,8 +15,8 @@ namespace tern::routing {
 // A plain value, made once and applied per message. `random()` in a destination draws from the seed it is given.
 class subject_transform {
  public:
-  // An empty source means everything. The error is the peer's text: "invalid subject" or "invalid mapping destination: ...".
-  // `strict` wants every wildcard of the source used, and nothing but wildcards (imports).
+  // An empty source means everything. The error is the peer's text: "invalid subject" or "invalid mapping destination:
+  // ...". `strict` wants every wildcard of the source used, and nothing but wildcards (imports).
   static std::expected<subject_transform, std::string> create(std::string_view source, std::string_view destination,
                                                               bool strict = false);
 
@@ -30,8 +30,18 @@ class subject_transform {
 
  private:
   enum class function : std::uint8_t {
-    literal, rest, wildcard, partition, split, split_from_left, split_from_right, slice_from_left, slice_from_right,
-    left, right, random,
+    literal,
+    rest,
+    wildcard,
+    partition,
+    split,
+    split_from_left,
+    split_from_right,
+    slice_from_left,
+    slice_from_right,
+    left,
+    right,
+    random,
   };
   struct part {
     function what = function::literal;

@@ -50,8 +50,7 @@ TEST(subject_transform, refuses_bad_destinations_with_the_texts_of_the_peer) {  
   EXPECT_EQ(mapped("a.*", "c.{{wildcard(2)}}", "x"),
             "invalid mapping destination: wildcard index out of range in {{wildcard(2)}}: [2]");
   EXPECT_EQ(mapped("a.*", "t.$2", "x"), "invalid mapping destination: wildcard index out of range in $2: [2]");
-  EXPECT_EQ(mapped("a.*", "c.{{nofunc(1)}}", "x"),
-            "invalid mapping destination: unknown function in {{nofunc(1)}}");
+  EXPECT_EQ(mapped("a.*", "c.{{nofunc(1)}}", "x"), "invalid mapping destination: unknown function in {{nofunc(1)}}");
   EXPECT_EQ(mapped("a.*", "c.{{wildcard()}}", "x"),
             "invalid mapping destination: not enough arguments passed to the function in {{wildcard()}}");
   EXPECT_EQ(mapped("a.*", "c.{{wildcard(x)}}", "x"),
