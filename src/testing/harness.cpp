@@ -172,13 +172,15 @@ client::consumer_info broker::consumer_info(std::string_view stream, std::string
   return world_->need(client::jetstream(connection()).consumer_info(stream, consumer), "consumer info of " + std::string(consumer));
 }
 
-std::vector<client::stored_message> broker::stored(std::string_view stream) {
+std::vector<stored_message> broker::stored(std::string_view stream) {
   const client::stream_info info = stream_info(stream);
-  std::vector<client::stored_message> all;
+  std::vector<stored_message> all;
   for (std::uint64_t sequence = info.state.first_seq; info.state.messages != 0 && sequence <= info.state.last_seq; ++sequence) {
     auto message = world_->wait(client::jetstream(connection()).get_message(stream, sequence));
     if (message) {
-      all.push_back(*std::move(message));
+      client::message with_headers;
+      with_headers.assign(message->subject, {}, message->header_block, message->payload);
+      all.push_back({message->subject, message->seq, message->payload, with_headers.headers()});
     } else if (message.error().code() != errc::not_found) {
       fail_assertion("message " + std::to_string(sequence) + " of " + std::string(stream) + ": " + message.error().message());
     }

@@ -6,11 +6,14 @@
 /// Thread safety: write() is called on the application's thread. Source: service specification section 23.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,9 @@ struct log_field {
   log_field(std::string_view name, const char* value) : name(name), value(value) {}
   log_field(std::string_view name, const std::string& value) : name(name), value(value) {}
   log_field(std::string_view name, std::integral auto value) : name(name), value(std::to_string(value)) {}
+  template <class Counter>  // nats::delivered_count and the like
+    requires(std::is_class_v<Counter> && std::convertible_to<Counter, std::uint64_t> && !std::convertible_to<Counter, std::string_view>)
+  log_field(std::string_view name, Counter value) : log_field(name, static_cast<std::uint64_t>(value)) {}
   std::string name;
   std::string value;
 };

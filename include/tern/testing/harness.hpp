@@ -68,6 +68,14 @@ struct published_message {
   std::string message_id;  ///< of its `Nats-Msg-Id`
 };
 
+/// What a stream holds.
+struct stored_message {
+  std::string subject;
+  std::uint64_t sequence = 0;
+  std::string payload;
+  client::headers headers;
+};
+
 /// What one delivery came to.
 struct recorded_delivery {
   std::string subject;
@@ -190,7 +198,7 @@ class broker {
   client::stream_info stream_info(std::string_view stream);
   client::consumer_info consumer_info(std::string_view stream, std::string_view consumer);
   /// All that the stream holds.
-  std::vector<client::stored_message> stored(std::string_view stream);
+  std::vector<stored_message> stored(std::string_view stream);
   void delete_consumer(std::string_view stream, std::string_view consumer);
   /// Cuts every connection and refuses new ones, until reconnect().
   void disconnect();
