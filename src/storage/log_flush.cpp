@@ -66,6 +66,8 @@ result<void> segmented_log::flush(runtime::disk_batch& batch, const std::string&
 void segmented_log::erase_bytes(runtime::disk_batch& batch, const erase_request& what) {
   for (auto& each : segments_) {
     if (each->number != what.segment_number) continue;
+    // Compaction has left it out already.
+    if (each->places[each->index_of(what.number)].offset != what.offset) return;
     // A header of the same size takes the message's place, so that a scan still finds what follows.
     std::string bytes(what.length, '\0');
     record_header header;
@@ -124,8 +126,9 @@ void segmented_log::settle(runtime::disk_batch& batch, const std::string& direct
 
 void segmented_log::settled(bool arrived) {
   for (auto& each : segments_) {
+    if (each->before_compaction) finish_compaction(*each, arrived);
     if (arrived) {
-      each->durable = std::max(each->durable, each->synced_soon);
+      each->durable = each->synced_soon;
     } else if (each->file != nullptr) {
       each->unsynced = each->name_unsynced = true;
     }

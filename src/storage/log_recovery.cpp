@@ -119,6 +119,7 @@ void log_recovery::add_live(segment& into, sequence number, subject_id subject) 
   const std::size_t index = into.index_of(number);
   into.subjects[index] = subject;
   ++into.live;
+  into.live_bytes += into.length_at(index);
   log_.subjects_.add(subject, number);
   log_.live_.append(number);
   ++log_.state_.messages;
@@ -173,9 +174,9 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
     }
     enter(into, known, found);
   }
-  for (std::size_t index = count; index-- > 1;) {
-    if (into.places[index - 1].offset == 0) into.places[index - 1].time = into.places[index].time;
-  }
+  // Times ascend, so that they can be searched, also where nothing stands.
+  std::int64_t at = log_.segments_.empty() || log_.segments_.back()->places.empty() ? 0 : log_.segments_.back()->places.back().time;
+  for (auto& each : into.places) each.time = at = std::max(at, each.time);
   log_.segments_.push_back(std::move(made));
   return {};
 }
@@ -183,9 +184,11 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
 bool log_recovery::load_footer(segment& into, const known_segment& known, std::uint64_t file_size) {
   const auto footer = read_footer(*log_.core_.disk, into.file, file_size);
   if (!footer || footer->identity.stream != log_.stream_ || footer->identity.number != known.number ||
-      footer->identity.base != known.base || footer->identity.last != known.last || footer->size != known.length) {
+      footer->identity.base != known.base || footer->identity.last != known.last) {
     return false;
   }
+  // Another size than the state tells: compacted since.
+  into.size = into.tail_base = into.submitted = into.written = into.durable = footer->size;
   std::vector<subject_id> ids(footer->subjects.size() + 1, no_subject);
   for (const auto& entry : footer->entries) {
     auto& place = into.places[into.index_of(entry.number)];
@@ -327,6 +330,7 @@ void log_recovery::scan_unknown_files(const std::string& directory) {
   if (!files) return;
   for (const auto& each : *files) {
     unsigned long long number = 0;
+    if (each.name.ends_with(".seg.new")) repairs_.operations.push_back(runtime::disk_op::unlink{directory + "/" + each.name});
     if (each.is_directory || !each.name.ends_with(".seg") || !parse_hex_number(std::string_view(each.name).substr(0, 16), number)) continue;
     const bool known = std::any_of(segments_.begin(), segments_.end(), [&](const auto& one) { return one.number == number; });
     if (known) continue;

@@ -159,6 +159,7 @@ void segmented_log::take_out(segment& from, sequence number) {
   live_.remove(number);
   from.subjects[index] = no_subject;
   --from.live;
+  from.live_bytes -= from.length_at(index);
   state_.bytes -= from.reported_bytes(index, in_memory_);
   --state_.messages;
 }
@@ -182,7 +183,11 @@ void segmented_log::repair_first() {
 }
 
 void segmented_log::free_if_empty(segment& what) {
-  if (what.live != 0 || !what.sealed) return;
+  if (!what.sealed) return;
+  if (what.live != 0) {
+    if (in_memory_ && mostly_dead(what)) compact_memory(what);
+    return;
+  }
   // A damaged file is kept: somebody may want to look at it.
   if (!in_memory_ && !what.damaged) {
     emptied_.push_back(what.number);

@@ -59,18 +59,9 @@ void segment::enter_at_end(const record_header& header, subject_id subject, std:
 void segment::append(std::string_view record, const record_header& header, subject_id subject) {
   enter_at_end(header, subject, size);
   live += subject != no_subject;
+  live_bytes += subject != no_subject ? record.size() : 0;
   tail.append(record);
   size += record.size();
-}
-
-void segment::enter(const record_header& header, subject_id subject, std::uint64_t offset) {
-  live += subject != no_subject;
-  if (header.sequence > last) return enter_at_end(header, subject, offset);
-  const std::size_t index = index_of(header.sequence);
-  const auto length = static_cast<std::uint32_t>(record_size(header));
-  places[index] = {header.time, static_cast<std::uint32_t>(offset),
-                   length | ((header.flags & record_flag::has_headers) != 0 ? headers_bit : 0)};
-  subjects[index] = subject;
 }
 
 void segment::trim_tail(std::uint64_t keep) {

@@ -49,6 +49,7 @@ struct segment {
   std::vector<subject_id> subjects;
   std::vector<place> places;
   std::uint64_t live = 0;
+  std::uint64_t live_bytes = 0;  // of the records of live messages
   std::uint64_t size = 0;        // of header and records
   std::uint64_t file_size = 0;   // with the footer, once it is written
 
@@ -64,6 +65,14 @@ struct segment {
   bool name_unsynced = false;    // the file was made and its directory not synced
   bool damaged = false;          // never written to again
 
+  // What it was before it was compacted, until the disk has the new file.
+  struct former {
+    std::vector<place> places;
+    std::uint64_t size = 0, file_size = 0, durable = 0;
+    runtime::file_ref file;
+  };
+  std::unique_ptr<former> before_compaction;
+
   bool wants_footer() const { return sealed && !footer_submitted && !damaged; }
   bool holds(sequence number) const { return number >= base && number <= last; }
   std::size_t index_of(sequence number) const { return static_cast<std::size_t>(number - base); }
@@ -73,8 +82,6 @@ struct segment {
 
   // Adds the record at the end; sequences between `last` and the record's become a gap.
   void append(std::string_view record, const record_header& header, subject_id subject);
-  // Enters a record that is in the file already.
-  void enter(const record_header& header, subject_id subject, std::uint64_t offset);
   // Gives memory of the tail back, down to what the disk has not got yet.
   void trim_tail(std::uint64_t keep);
 

@@ -67,6 +67,8 @@ class segmented_log final : public stream_log, private subject_numbers {
   std::string encode_state() const;
   static std::string encode_new_state(sequence first_sequence);
   void settled(bool arrived);
+  // Takes one segment that is mostly removed messages and writes what lives to a new file in its place. False: none is.
+  bool compact(runtime::disk_batch& batch, const std::string& directory);
   // After a failed sync: what the records of the journals say about bytes that are not known to be durable.
   void rewrite_header(runtime::disk_batch& batch);
   void rewrite(runtime::disk_batch& batch, const record_header& header, std::string_view record);
@@ -94,6 +96,9 @@ class segmented_log final : public stream_log, private subject_numbers {
   std::size_t flush_start() const;
   void take_out(segment& from, sequence number);
   void free_if_empty(segment& what);
+  bool mostly_dead(const segment& what) const;
+  void compact_memory(segment& what);
+  void finish_compaction(segment& what, bool arrived);
   void repair_first();
   void mark_lost(sequence number);
   void add_lost(sequence_range range);

@@ -27,7 +27,7 @@ class machine {
   explicit machine(bool with_disk) : loop_(clock_, randomness_) {
     if (with_disk) {
       const char* where = std::getenv("TERN_BENCH_DIRECTORY");
-      directory_ = std::string(where != nullptr ? where : std::filesystem::temp_directory_path().c_str()) + "/tern-store-bench";
+      directory_ = (where != nullptr ? std::string(where) : std::filesystem::temp_directory_path().string()) + "/tern-store-bench";
       std::filesystem::remove_all(directory_);
       disk_ = runtime::make_real_disk(loop_);
     }

@@ -45,7 +45,10 @@ bool store_impl::busy() const {
 }
 
 void store_impl::when_durable(std::move_only_function<void(const result<void>&)> action) {
-  auto& batch = !core_.gathering.empty() ? *core_.gathering.back() : core_.in_flight ? *core_.in_flight : *core_.memory;
+  // While the disk refuses, something may wait that no batch holds yet (consumers' snapshots).
+  auto& batch = !core_.gathering.empty() || failure_ ? core_.batch(core_.disk == nullptr)
+                : core_.in_flight                    ? *core_.in_flight
+                                                     : *core_.memory;
   batch.actions.push_back(std::move(action));
 }
 

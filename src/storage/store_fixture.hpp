@@ -27,7 +27,7 @@ class simulated_machine {
     return {};
   }
   // Turns until nothing is left to do, or the machine has stopped.
-  void settle(int turns = 200) {
+  void settle(int turns = 5000) {
     for (int turn = 0; turn < turns && messages->busy() && !disk_state.stopped(); ++turn) {
       messages->commit();
       loop->run_ready();

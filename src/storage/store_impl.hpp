@@ -86,6 +86,7 @@ class stream_entry final : public stream_record {
   bool consumer_names_unsynced = false;
   bool dirty = true;
   bool waits_for_flush = false;
+  bool compacted_one = false;   // in the last step of settling: there may be more
   bool rewrite_wanted = false;  // a sync of its segments failed
   std::unique_ptr<segmented_log> messages;
   std::map<std::string, std::unique_ptr<consumer_entry>> consumers;

@@ -135,7 +135,7 @@ std::optional<std::string> store_machine::check() {
   base_ = shown;
   history_.clear();
   confirmed_ = 0;
-  doubtful_.reset();
+  doubtful_.clear();
   deltas_apart_ = false;
   for (auto* stream : store_->streams()) {
     adopt(stream->name(), *stream);
@@ -252,7 +252,8 @@ bool store_machine::is_prefix(const model_state& shown, const std::vector<change
 }
 
 bool store_machine::is_possible(const model_state& shown) const {
-  return is_prefix(shown, history_) || (doubtful_ && is_prefix(shown, *doubtful_));
+  return is_prefix(shown, history_) ||
+         std::ranges::any_of(doubtful_, [&](const auto& history) { return is_prefix(shown, history); });
 }
 
 // --- changes ---
@@ -263,7 +264,8 @@ void store_machine::record(const std::string& text, std::function<void(model_sta
 }
 
 void store_machine::on_failed_commit() {
-  if (!doubtful_) doubtful_ = history_;
+  if (telling_) std::printf("     a commit has failed\n");
+  doubtful_.push_back(history_);
   deltas_apart_ = true;
   const auto unconfirmed = history_.begin() + static_cast<std::ptrdiff_t>(confirmed_);
   history_.erase(std::remove_if(unconfirmed, history_.end(), [](const change& each) { return each.refusable; }), history_.end());
@@ -372,10 +374,15 @@ void store_machine::append_delta(const std::string& name, const std::string& con
 
 void store_machine::turns(std::size_t limit) {
   store_->when_durable([this, count = history_.size()](const result<void>& outcome) {
-    if (!outcome) return;
-    confirmed_ = std::max(confirmed_, count);
+    if (!outcome) {
+      doubtful_.push_back(history_);
+      deltas_apart_ = true;
+      return;
+    }
+    if (count <= confirmed_) return;
+    confirmed_ = count;
     if (telling_) std::printf("     confirmed: %zu\n", confirmed_);
-    doubtful_.reset();
+    doubtful_.clear();
   });
   loop_->run_ready(limit);
 }

@@ -220,9 +220,23 @@ void store_recovery::read_journals() {
     repair_ = true;
   }
   std::sort(journals_.begin(), journals_.end(), [](const auto& a, const auto& b) { return a.file.epoch < b.file.epoch; });
+  const std::uint32_t newest = journals_.empty() ? 0 : journals_.back().file.epoch;
+  // A journal takes records once its beginning is synced: one without any, at the end, was never begun.
+  while (!journals_.empty() && !is_begun(journals_.back()) && !listed_.contains(journals_.back().file.epoch)) {
+    repairs_.operations.push_back(runtime::disk_op::unlink{store_.journal_path(journals_.back().file.epoch)});
+    journals_.pop_back();
+  }
   for (const auto& each : journals_) apply_cuts(each);
   for (auto& each : journals_) replay(each, &each == &journals_.back());
-  store_.core_.epoch = std::max(catalog_epoch_, journals_.empty() ? 0 : journals_.back().file.epoch) + 1;
+  store_.core_.epoch = std::max(catalog_epoch_, newest) + 1;
+}
+
+bool store_recovery::is_begun(const journal_content& journal) {
+  record_reader reader(journal.bytes);
+  for (auto item = reader.next(); item != record_reader::item::end; item = reader.next()) {
+    if (item == record_reader::item::record && reader.header().epoch == journal.file.epoch) return true;
+  }
+  return false;
 }
 
 // Each journal tells what the ones before it are worth.

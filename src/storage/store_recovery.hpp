@@ -59,6 +59,7 @@ class store_recovery {
   void read_consumers(known_stream& of);
   bool decode_stream(std::string_view bytes, std::uint32_t id, known_stream& out);
   void read_journals();
+  static bool is_begun(const journal_content& journal);
   void apply_cuts(const journal_content& from);
   void replay(journal_content& journal, bool newest);
   void replay_record(const record_header& header, std::string_view body, std::string_view whole);

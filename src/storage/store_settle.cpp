@@ -44,7 +44,8 @@ void store_impl::settle_step() {
       settle_wanted_ = true;
       return;
     }
-    if (!entry->dirty) settle_queue_.pop_back();  // else some consumers are left for the next step
+    // Some consumers or segments may be left for the next step.
+    if (!entry->dirty && !entry->compacted_one) settle_queue_.pop_back();
     if (batch.operations.empty()) continue;
     settle_in_flight_ = true;
     run(std::move(batch), [this, id = entry->id](result<void> written) { on_stream_settled(id, std::move(written)); });
@@ -93,6 +94,7 @@ result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batc
   if (what.rewrite_wanted) rewrite_unsynced(what, batch);
   what.rewrite_wanted = false;
   if (auto outcome = what.messages->flush(batch, what.segments_directory()); !outcome) return outcome;
+  what.compacted_one = what.messages->compact(batch, what.segments_directory());
   what.messages->settle(batch, what.segments_directory());
   if (!what.folders_synced) {
     const std::string name_folder = directory_of(what.directory);
