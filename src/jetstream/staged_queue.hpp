@@ -14,6 +14,8 @@ namespace tern::jetstream {
 
 enum class rollup_scope : std::uint8_t { none, subject, all };
 
+inline constexpr nanoseconds never_ends{-1};  // of a message with `Nats-TTL: never`
+
 struct staged_publish {
   enum class kind : std::uint8_t {
     message,    // answered when its own sequence is committed
@@ -28,6 +30,8 @@ struct staged_publish {
   std::uint64_t record_bytes = 0;
   std::int64_t message_change = 0;  // what its commit does to the number of messages, and to bytes
   std::int64_t byte_change = 0;
+  time_point stored{};       // of a message
+  nanoseconds lifetime{0};   // its own time to live; 0: none; never_ends
   std::string_view subject;  // in the queue's memory
   std::string_view reply;
   std::string_view note;  // what else the acknowledgement says: a counter's total

@@ -27,7 +27,8 @@ stream::stream(account_streams& owner, storage::stream_record& record, stored_st
       staged_(surroundings_.ids.random()),
       deferred_timer_(surroundings_.timers, [this] { take_deferred(); }),
       age_timer_(surroundings_.timers, [this] { expire(); }),
-      interest_timer_(surroundings_.timers, [this] { scan_interest(); }) {
+      interest_timer_(surroundings_.timers, [this] { scan_interest(); }),
+      scan_timer_(surroundings_.timers, [this] { scan_more_lifetimes(); }) {
   ack_prefix_ = "{\"stream\":";
   codec::write_json_string(ack_prefix_, name());
   if (!surroundings_.settings.domain.empty()) {
@@ -57,6 +58,7 @@ void stream::recover() {
   consumers_.recover();
   rebuild_duplicate_window();
   load_last_message_id();
+  begin_lifetime_scan();
   enforce_everything();
 }
 
@@ -120,6 +122,7 @@ void stream::update(stream_config next) {
   save();
   subscribe_subjects();
   subscribe_direct_get();
+  if (config().allow_msg_ttl && !before.allow_msg_ttl) begin_lifetime_scan();
   enforce_everything();
   age_timer_.disarm();
   arm_age_timer();

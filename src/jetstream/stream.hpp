@@ -10,6 +10,7 @@
 
 #include "jetstream/account_streams.hpp"
 #include "jetstream/consumer_set.hpp"
+#include "jetstream/message_expiry.hpp"
 #include "jetstream/publish_headers.hpp"
 #include "jetstream/staged_queue.hpp"
 #include "jetstream/stream_context.hpp"
@@ -24,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tern::jetstream {
@@ -100,18 +102,22 @@ class stream final : public stream_context, private routing::receiver, private s
   void take_deferred();
   void accept(const routing::message& what);
   void transform_subject(incoming& what);
+  void write_lifetime(incoming& what);
   bool has_room(const incoming& what);
-  problem check_headers(const incoming& what) const;
+  problem check_headers(incoming& what) const;
   problem check_expectations(const incoming& what);
   problem check_after_dedup(incoming& what);
   problem check_counter(const incoming& what) const;
+  problem check_lifetime(incoming& what) const;
   problem count(incoming& what);
   problem check_discard_new(const incoming& what, staged_publish& entry);
   bool answer_duplicate(const incoming& what);
   void stage(const incoming& what, staged_publish entry);
   void stage_skip(const incoming& what, staged_publish entry);
-  void await_skips();
+  void stage_marker(std::string_view subject, std::string_view headers, nanoseconds lifetime);
   storage::sequence last_of_subject(std::string_view subject);
+  // --- committing (stream_commit.cpp) ---
+  void await_skips();
   void acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view total = {});
   void refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers = {});
   void answer_reached();
@@ -126,8 +132,18 @@ class stream final : public stream_context, private routing::receiver, private s
   void enforce_totals();
   void enforce_everything();
   void roll_up(rollup_scope scope, std::string_view subject, storage::sequence below);
+
+  // --- the end of messages (stream_expiry.cpp) ---
   void arm_age_timer();
   void expire();
+  std::optional<std::pair<storage::sequence, time_point>> next_to_age();
+  void end_of_life(storage::sequence number);
+  void leave_marker(storage::sequence number);
+  void note_lifetime(storage::sequence number, time_point stored, nanoseconds lifetime);
+  void begin_lifetime_scan();
+  void scan_lifetimes(int slice);
+  void scan_more_lifetimes();
+
   void scan_interest();
   void settle_usage();
 
@@ -176,6 +192,10 @@ class stream final : public stream_context, private routing::receiver, private s
   timer_queue::timer deferred_timer_;
   timer_queue::timer age_timer_;
   timer_queue::timer interest_timer_;
+  timer_queue::timer scan_timer_;
+  message_expiry expiry_;
+  storage::sequence scan_from_ = 0;           // headers from here on have not been looked at; 0: all have
+  storage::sequence age_from_ = 0;            // what is older never ends by age
   storage::sequence interest_scan_from_ = 0;  // 0: no scan under way
   std::uint64_t counted_bytes_ = 0;           // of what the account was told
   std::string scratch_subject_;

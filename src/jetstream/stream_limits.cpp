@@ -7,7 +7,7 @@
 namespace tern::jetstream {
 namespace {
 
-// Expiry and the evaluation of interest work in slices, so that a loop turn stays short however much there is to do.
+// The evaluation of interest works in slices, so that a loop turn stays short however much there is to do.
 constexpr int slice_size = 4096;
 
 }  // namespace
@@ -18,6 +18,7 @@ void stream::remove(storage::sequence number, removal_reason why, bool erase) {
     scratch_subject_ = log_.subject_of(number);
     consumers_.on_removed(number, scratch_subject_, why);
   }
+  expiry_.forget(number);
   log_.remove(number, erase);
 }
 
@@ -30,6 +31,7 @@ bool stream::delete_message(storage::sequence number, bool erase) {
 
 std::uint64_t stream::purge(const storage::stream_log::purge_request& what) {
   const auto removed = log_.purge(what, [this](storage::sequence number, std::string_view subject) {
+    expiry_.forget(number);
     if (number <= announced_) consumers_.on_removed(number, subject, removal_reason::purged);
   });
   consumers_.on_purged(what.subject);
@@ -80,27 +82,11 @@ void stream::enforce_everything() {
   settle_usage();
 }
 
-void stream::arm_age_timer() {
-  const auto& state = log_.state();
-  if (config().max_age.count() <= 0 || !limits_remove() || state.messages == 0 || age_timer_.armed()) return;
-  age_timer_.arm(state.first_timestamp + config().max_age);
-}
-
-void stream::expire() {
-  if (config().max_age.count() <= 0 || !limits_remove() || closed_) return;
-  const auto& state = log_.state();
-  const time_point now = surroundings_.now();
-  int left = slice_size;
-  while (state.messages > 0 && state.first_timestamp + config().max_age <= now && left-- > 0)
-    remove(state.first, removal_reason::limits);
-  settle_usage();
-  arm_age_timer();
-}
-
 void stream::on_settled(storage::sequence number) {
   if (config().retention == retention_policy::limits) return;
   scratch_subject_ = log_.subject_of(number);
   if (scratch_subject_.empty() || consumers_.needs(number, scratch_subject_)) return;
+  expiry_.forget(number);
   log_.remove(number);
   settle_usage();
 }

@@ -38,9 +38,12 @@ bool is_sequence(std::string_view text, storage::sequence number) {
 struct stream::incoming {
   std::string_view subject, reply, headers, payload;
   publish_headers known;
-  std::string stored_headers;  // owns what `headers` views when something was taken out
-  std::string body, total;     // of a counter; `body` owns what `payload` views then
+  std::string stored_headers;     // owns what `headers` views when something was taken out
+  std::string rewritten_headers;  // the same after a time to live was raised; `known` views the block before
+  std::string body, total;        // of a counter; `body` owns what `payload` views then
   rollup_scope rollup = rollup_scope::none;
+  nanoseconds lifetime{0};  // its own, 0 when it has none
+  bool raises_lifetime = false;
   std::uint64_t record_bytes = 0;
 };
 
@@ -100,6 +103,7 @@ void stream::accept(const routing::message& what) {
     if (const auto found = check_headers(taken)) return refuse(reply, *found);
     if (const auto found = check_expectations(taken)) return refuse(reply, *found);
     if (answer_duplicate(taken)) return;
+    if (taken.raises_lifetime) write_lifetime(taken);
   }
   if (const auto found = check_after_dedup(taken)) return refuse(reply, *found);
   if (config().retention == retention_policy::interest && !consumers_.wanted(taken.subject))
@@ -142,16 +146,27 @@ bool stream::has_room(const incoming& what) {
 }
 
 // Features that the stream does not have, in the order of 5.4.
-stream::problem stream::check_headers(const incoming& what) const {
+stream::problem stream::check_headers(incoming& what) const {
   const publish_headers& known = what.known;
   if (auto found = check_counter(what)) return found;
   if (!known.expected_stream.empty() && known.expected_stream != name())
     return make_api_error(jetstream_errc::stream_not_match);
-  if (!known.time_to_live.empty()) {
-    return make_api_error(parse_time_to_live(known.time_to_live) ? jetstream_errc::message_ttl_disabled
-                                                                 : jetstream_errc::message_ttl_invalid);
-  }
+  if (auto found = check_lifetime(what)) return found;
   if (!known.batch_id.empty()) return make_api_error(jetstream_errc::atomic_publish_disabled);
+  return {};
+}
+
+// A time to live smaller than that of the marker it would leave is raised to it (5.8).
+stream::problem stream::check_lifetime(incoming& what) const {
+  if (what.known.time_to_live.empty()) return {};
+  const auto lifetime = parse_time_to_live(what.known.time_to_live);
+  if (!lifetime) return make_api_error(jetstream_errc::message_ttl_invalid);
+  if (!config().allow_msg_ttl) return make_api_error(jetstream_errc::message_ttl_disabled);
+  what.lifetime = lifetime->count() == 0 ? never_ends : *lifetime;
+  const nanoseconds least = config().subject_delete_marker_ttl;
+  if (what.lifetime == never_ends || what.lifetime >= least || config().max_msgs_per_subject == 1) return {};
+  what.lifetime = least;
+  what.raises_lifetime = true;
   return {};
 }
 
@@ -202,6 +217,15 @@ stream::problem stream::check_expectations(const incoming& what) {
   if (!known.schedule.empty()) return make_api_error(jetstream_errc::message_schedules_disabled);
   if (!known.stream_source.empty()) return make_api_error(jetstream_errc::message_source_hdr_not_allowed);
   return {};
+}
+
+// The views into the old block are not used any more but for the message id, which the caller keeps.
+void stream::write_lifetime(incoming& what) {
+  std::string block(what.headers);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(what.lifetime);
+  protocol::set_header(block, "Nats-TTL", std::to_string(seconds.count()));
+  what.rewritten_headers = std::move(block);
+  what.headers = what.rewritten_headers;
 }
 
 // Of the staged and the committed state together.
@@ -306,6 +330,8 @@ stream::problem stream::check_discard_new(const incoming& what, staged_publish& 
 void stream::stage(const incoming& what, staged_publish entry) {
   entry.number = entry.required = ++last_sequence_;
   last_timestamp_ = std::max(last_timestamp_, surroundings_.now());
+  entry.stored = last_timestamp_;
+  entry.lifetime = what.lifetime;
   const std::string_view id = what.known.message_id;
   if (!id.empty() && duplicates_.window().count() > 0) duplicates_.add(id, entry.number, last_timestamp_);
   last_message_id_.assign(id);
@@ -319,6 +345,19 @@ void stream::stage(const incoming& what, staged_publish entry) {
                .payload = what.payload});
 }
 
+// Written by the stream itself: no limit refuses it, nobody waits for it.
+void stream::stage_marker(std::string_view subject, std::string_view headers, nanoseconds lifetime) {
+  incoming marker{.subject = subject, .headers = headers};
+  marker.lifetime = lifetime;
+  const auto record =
+      config().storage == storage_type::memory ? storage::memory_record_bytes : storage::file_record_bytes;
+  marker.record_bytes = record(subject.size(), headers.size(), 0);
+  stage(marker, {.rollup = rollup_scope::subject,
+                 .record_bytes = marker.record_bytes,
+                 .message_change = 1,
+                 .byte_change = static_cast<std::int64_t>(marker.record_bytes)});
+}
+
 void stream::stage_skip(const incoming& what, staged_publish entry) {
   entry.number = entry.required = ++last_sequence_;
   last_timestamp_ = std::max(last_timestamp_, surroundings_.now());
@@ -328,128 +367,6 @@ void stream::stage_skip(const incoming& what, staged_publish entry) {
   staged_.push(entry, what.subject, what.reply);
   log_.skip_to(entry.number, last_timestamp_);
   await_skips();
-}
-
-// A skip is committed without a call to on_committed(), so the store is asked.
-void stream::await_skips() {
-  if (std::exchange(awaiting_skips_, true)) return;
-  surroundings_.store.when_durable([this, alive = alive_](const result<void>& done) {
-    if (!*alive) return;
-    awaiting_skips_ = false;
-    if (!done) return;  // on_commit_failed() has answered
-    answer_reached();
-    if (!staged_.empty()) await_skips();
-  });
-}
-
-// Answers, in order, what needs no commit of its own any more.
-void stream::answer_reached() {
-  while (!staged_.empty()) {
-    const staged_publish next = staged_.front();
-    if (next.what == staged_publish::kind::message || next.required > log_.state().last) return;
-    if (next.what == staged_publish::kind::skip) {
-      announced_ = std::max(announced_, next.number);
-      roll_up(next.rollup, next.subject, next.number);
-    }
-    acknowledge(next.reply, next.number, next.what == staged_publish::kind::duplicate);
-    staged_.pop();
-  }
-}
-
-void stream::on_committed(storage::sequence number, std::string_view, std::uint64_t) {
-  {
-    const delivery_scope scope(*this);  // what our own answers bring about comes later
-    answer_reached();
-    if (staged_.empty() || staged_.front().number != number) return;
-    const staged_publish done = staged_.front();
-    owner_.add_staged(config().storage, -static_cast<std::int64_t>(done.record_bytes));
-    const bool republishes = republish_ && republish_->matches(done.subject);
-    const auto previous = republishes ? log_.last_match(done.subject, number - 1).value_or(0) : 0;
-    if (limits_remove()) {
-      enforce_subject_limit(done.subject);
-      enforce_totals();
-    }
-    roll_up(done.rollup, done.subject, number);
-    settle_usage();
-    if (republishes) republish(number, previous);
-    if (!done.note.empty()) {
-      const auto total = totals_.find(staged_.hash(done.subject));
-      if (total != totals_.end() && total->second.number == number) totals_.erase(total);
-    }
-    acknowledge(done.reply, number, false, done.note);
-    announced_ = number;
-    if (!log_.subject_of(number).empty()) consumers_.on_committed(number, done.subject);
-    staged_.pop();
-    answer_reached();
-  }
-  arm_age_timer();
-}
-
-// A copy for ordinary subscribers, which say in headers what was stored (5.12).
-void stream::republish(storage::sequence number, storage::sequence last_of_subject) {
-  const auto message = log_.load(number);
-  if (!message) return;
-  republish_subject_.clear();
-  republish_->append_mapped(republish_subject_, message->subject, surroundings_.ids.random());
-  std::string& block = republish_headers_;
-  block.assign(message->headers.size() > 2 ? message->headers.substr(0, message->headers.size() - 2)
-                                           : std::string_view("NATS/1.0\r\n"));
-  block.append("Nats-Stream: ").append(name());
-  block.append("\r\nNats-Subject: ").append(message->subject).append("\r\nNats-Sequence: ");
-  append_decimal(block, number);
-  block += "\r\nNats-Time-Stamp: ";
-  append_rfc3339(block, message->timestamp);
-  block += "\r\nNats-Last-Sequence: ";
-  append_decimal(block, last_of_subject);
-  const bool headers_only = config().republish->headers_only;
-  if (headers_only) {
-    block += "\r\nNats-Msg-Size: ";
-    append_decimal(block, message->payload.size());
-  }
-  block += "\r\n\r\n";
-  account().publish({.subject = republish_subject_,
-                     .headers = block,
-                     .payload = headers_only ? std::string_view() : message->payload});
-}
-
-void stream::on_commit_failed(const error& why) {
-  const delivery_scope scope(*this);
-  surroundings_.warn("JetStream stream '" + account().name() + " > " + name() +
-                     "' lost its unsynced messages: " + why.message());
-  const auto problem = make_api_error(jetstream_errc::stream_store_failed, {{"err", why.message()}});
-  while (!staged_.empty()) {
-    refuse(staged_.front().reply, problem);
-    owner_.add_staged(config().storage, -static_cast<std::int64_t>(staged_.front().record_bytes));
-    staged_.pop();
-  }
-  totals_.clear();
-  last_sequence_ = log_.state().last;
-  last_timestamp_ = std::max(last_timestamp_, log_.state().last_timestamp);
-  announced_ = std::min(announced_, last_sequence_);
-  load_last_message_id();
-  rebuild_duplicate_window();
-  settle_usage();
-}
-
-void stream::acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view total) {
-  if (reply.empty()) return;
-  ack_.assign(ack_prefix_);
-  append_decimal(ack_, number);
-  if (!total.empty()) ack_.append(",\"val\":\"").append(total).append("\"");
-  ack_ += duplicate ? std::string_view(",\"duplicate\": true}") : std::string_view("}");
-  const delivery_scope scope(*this);
-  account().publish({.subject = reply, .payload = ack_});
-}
-
-void stream::refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers) {
-  if (reply.empty()) return;
-  std::string json = "{\"error\":";
-  append_error_object(json, why);
-  json += ",";
-  json += std::string_view(ack_prefix_).substr(1);
-  json += "0}";
-  const delivery_scope scope(*this);
-  account().publish({.subject = reply, .headers = headers, .payload = json});
 }
 
 }  // namespace tern::jetstream

@@ -169,6 +169,78 @@ TEST_F(stream_publish, old_messages_expire_at_their_time) {  // jetstream 6.2
   EXPECT_EQ(state().first, 3u);
 }
 
+TEST_F(stream_publish, a_message_ends_when_its_own_time_is_up) {  // jetstream 5.8
+  create(R"("allow_msg_ttl":true)");
+  put("s.a", "1");
+  put("s.b", "2", "Nats-TTL: 10");
+  put("s.c", "3", "Nats-TTL: 1s");
+  put("s.d", "4", "Nats-TTL: never");
+  EXPECT_THAT(put("s.e", "5", "Nats-TTL: 0"), HasSubstr("10165"));
+  server.advance(999ms);
+  EXPECT_EQ(state().messages, 4u);
+  server.advance(101ms);
+  EXPECT_EQ(state().messages, 3u);
+  server.advance(10s);
+  EXPECT_EQ(state().messages, 2u);
+  EXPECT_EQ(state().last, 4u);
+}
+
+TEST_F(stream_publish, a_message_that_never_ends_outlives_max_age) {  // jetstream 5.8
+  create(R"("allow_msg_ttl":true,"max_age":1000000000)");
+  put("s.a", "1", "Nats-TTL: never");
+  put("s.b", "2");
+  put("s.c", "3", "Nats-TTL: never");
+  server.advance(500ms);
+  put("s.d", "4");
+  server.advance(500ms);
+  EXPECT_EQ(state().messages, 3u);
+  server.advance(5s);
+  EXPECT_EQ(state().messages, 2u);
+  EXPECT_EQ(state().first, 1u);
+}
+
+TEST_F(stream_publish, the_last_message_of_a_subject_leaves_a_marker) {  // jetstream 5.8
+  create(R"("subject_delete_marker_ttl":60000000000,"max_msgs_per_subject":1)");
+  put("s.a", "1", "Nats-TTL: 1s");
+  server.advance(2s);
+  EXPECT_EQ(state().messages, 1u);
+  const auto marker = server.request_message("$JS.API.DIRECT.GET.S.s.a");
+  EXPECT_EQ(marker.payload, "");
+  EXPECT_THAT(marker.headers, ::testing::StartsWith(
+                                  "NATS/1.0\r\nNats-Marker-Reason: MaxAge\r\nNats-TTL: 1m0s\r\nNats-Rollup: sub\r\n"));
+  server.advance(1min);
+  EXPECT_EQ(state().messages, 0u);  // a marker leaves no marker
+  EXPECT_EQ(state().last, 2u);
+}
+
+TEST_F(stream_publish, max_age_leaves_one_marker_for_each_subject) {  // jetstream 5.8
+  create(R"("subject_delete_marker_ttl":3600000000000,"max_age":1000000000)");
+  put("s.a", "1");
+  put("s.a", "2");
+  put("s.b", "3");
+  server.advance(1100ms);
+  EXPECT_EQ(state().messages, 2u);
+  EXPECT_EQ(state().last, 5u);
+  server.advance(2s);
+  EXPECT_EQ(state().messages, 0u);
+}
+
+TEST_F(stream_publish, a_small_time_to_live_is_raised_to_that_of_the_marker) {  // jetstream 5.8
+  create(R"("subject_delete_marker_ttl":3600000000000)");
+  put("s.a", "1", "Nats-TTL: 5\r\nA: b");
+  EXPECT_THAT(server.request_message("$JS.API.DIRECT.GET.S.s.a").headers,
+              ::testing::StartsWith("NATS/1.0\r\nA: b\r\nNats-TTL: 3600\r\n"));
+}
+
+TEST_F(stream_publish, turning_on_times_to_live_reads_the_stored_headers) {  // jetstream 4
+  create(R"("max_age":3600000000000)");
+  put("s.a", "1");
+  server.api("STREAM.UPDATE.S", R"({"name":"S","storage":"memory","subjects":["s.>"],"allow_msg_ttl":true})");
+  put("s.b", "2", "Nats-TTL: 1");
+  server.advance(1100ms);
+  EXPECT_EQ(state().messages, 1u);
+}
+
 TEST_F(stream_publish, a_roll_up_keeps_the_new_message_only) {  // jetstream 5.6
   create(R"("allow_rollup_hdrs":true)");
   put("s.a", "1");
