@@ -165,7 +165,8 @@ void consumer::adopt_filters() {
   recount();
 }
 
-// num_pending from scratch: the rest of the skip list, then what the filters match from the position on.
+// num_pending from scratch: the rest of the skip list, then what the filters match from the position on, as far as the set
+// was told of it.
 void consumer::recount() {
   const auto& state = state_;
   storage::sequence from = state.next_stream;
@@ -176,8 +177,8 @@ void consumer::recount() {
     }
     from = std::max(from, state.skip_end + 1);
   }
-  num_pending_ += cursor_->count_from(from);
-  last_counted_ = log().state().last;
+  last_counted_ = owner_.last_committed();
+  num_pending_ += cursor_->count_from(from) - cursor_->count_from(std::max(from, last_counted_ + 1));
 }
 
 consumer_info consumer::info() {
@@ -219,7 +220,7 @@ void consumer::on_match(storage::sequence number) {
 }
 
 // Before the message goes. Views of it may still be in use below on the stack, so nothing is delivered from here.
-void consumer::on_removed(storage::sequence number) {
+void consumer::on_removed(storage::sequence number, bool announced) {
   if (number >= state_.next_stream) {
     const bool counted = !state_.skipping() || number > state_.skip_end ||
                          std::binary_search(state_.skip.begin() + static_cast<std::ptrdiff_t>(state_.skip_next),
@@ -228,7 +229,9 @@ void consumer::on_removed(storage::sequence number) {
     return;
   }
   if (const pending_entry* entry = state_.pending.find(number)) {
-    tell_terminated({entry->deliveries, number, entry->consumer_sequence}, "Unacknowledged message was deleted");
+    if (announced) {
+      tell_terminated({entry->deliveries, number, entry->consumer_sequence}, "Unacknowledged message was deleted");
+    }
     drop_pending(number);
     wake_soon();
   }
@@ -238,33 +241,46 @@ void consumer::on_removed(storage::sequence number) {
   }
 }
 
-void consumer::on_purged(std::string_view subject_pattern) {
+void consumer::on_purged(std::string_view subject_pattern, bool count_anew) {
   const auto filters = config_.filters();
   const bool inside = subject_pattern.empty() || subject_pattern == ">" ||
                       (!filters.empty() && std::all_of(filters.begin(), filters.end(), [&](const std::string& filter) {
                         return protocol::is_subset(filter, subject_pattern);
                       }));
-  std::vector<storage::sequence> gone;
-  state_.pending.for_each([&](const pending_entry& entry) {
-    if (log().subject_of(entry.number).empty()) gone.push_back(entry.number);
-  });
-  for (const storage::sequence number : gone) drop_pending(number);
-  std::erase_if(state_.exhausted, [&](const auto& one) { return log().subject_of(one.first).empty(); });
+  if (count_anew) forget_removed();
+  bool moved = false;
   if (inside) {
     // On to what survived; the position never moves back.
     const storage::sequence last = log().state().last;
     const storage::sequence survivor = cursor_->next(state_.next_stream).value_or(last + 1);
     if (survivor > state_.next_stream) {
+      moved = true;
       state_.next_stream = survivor;
       state_.delivered_stream = std::max(state_.delivered_stream, survivor - 1);
       while (state_.skipping() && state_.skip[state_.skip_next] < survivor) ++state_.skip_next;
     }
     if (state_.pending.empty()) raise_floor(state_);
   }
-  recount();
-  deltas_.whole(state_);
-  note_delta();
+  if (count_anew || moved) {
+    recount();
+    deltas_.whole(state_);
+    note_delta();
+  }
   wake_soon();
+}
+
+// Takes what the stream no longer has out of the pending ones.
+bool consumer::forget_removed() {
+  std::vector<storage::sequence> gone;
+  state_.pending.for_each([&](const pending_entry& entry) {
+    if (log().subject_of(entry.number).empty()) gone.push_back(entry.number);
+  });
+  for (const storage::sequence number : gone) {
+    redelivery_.leave(*state_.pending.find(number));
+    settle_pending(state_, number);
+  }
+  const auto given_up = std::erase_if(state_.exhausted, [&](const auto& one) { return log().subject_of(one.first).empty(); });
+  return !gone.empty() || given_up > 0;
 }
 
 bool consumer::needs(storage::sequence number) const {

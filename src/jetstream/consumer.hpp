@@ -74,8 +74,9 @@ class consumer final : public routing::receiver {
 
   // --- what the stream tells ---
   void on_match(storage::sequence number);
-  void on_removed(storage::sequence number);
-  void on_purged(std::string_view subject_pattern);
+  void on_removed(storage::sequence number, bool announced);
+  // `count_anew`: not every removed message was told by on_removed().
+  void on_purged(std::string_view subject_pattern, bool count_anew);
   bool needs(storage::sequence number) const;
 
   // --- API ---
@@ -113,6 +114,7 @@ class consumer final : public routing::receiver {
   void subscribe();
   void recount();
   void adopt_filters();
+  bool forget_removed();
   void touch() { last_activity_ = now(); }
   void on_inactivity_clock();
   void arm_inactivity();
@@ -120,7 +122,7 @@ class consumer final : public routing::receiver {
   // consumer_start.cpp
   storage::sequence start_position();
   void build_skip_list();
-  void clamp_to_stream();
+  bool clamp_to_stream();
   void arm_recovered();
 
   // consumer_delivery.cpp

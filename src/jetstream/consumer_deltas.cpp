@@ -108,10 +108,11 @@ bool read_state(consumer_state& state, reader& in) {
   state.floor_consumer = in.number();
   state.floor_stream = in.number();
   state.skip_end = in.number();
+  if (state.next_stream == 0 || state.next_consumer == 0) return false;
   storage::sequence number = 0;
   for (std::uint64_t left = in.number(); left > 0 && !in.failed(); --left) {
     const std::uint64_t step = in.number();
-    if (step == 0) return false;
+    if (step == 0 || number + step < number) return false;
     number += step;
     pending_entry& entry = state.pending.append(number);
     entry.consumer_sequence = std::max<std::uint64_t>(in.number(), 1);
@@ -129,7 +130,9 @@ bool read_state(consumer_state& state, reader& in) {
   }
   number = 0;
   for (std::uint64_t left = in.number(); left > 0 && !in.failed(); --left) {
-    number += in.number();
+    const std::uint64_t step = in.number();
+    if (step == 0 || number + step < number) return false;
+    number += step;
     state.skip.push_back(number);
   }
   return !in.failed();

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace tern::jetstream {
+namespace {
+
+constexpr std::size_t purge_told_singly = 256;
+
+}  // namespace
 
 std::string encode_consumer(const consumer& what) {
   return codec::to_json(stored_consumer{what.name(), what.created(), what.config()});
@@ -102,18 +107,28 @@ void consumer_set::on_committed(storage::sequence number, std::string_view subje
 
 void consumer_set::on_removed(storage::sequence number, std::string_view subject, removal_reason why) {
   auto& self = *implementation_;
-  // A purge can remove millions: each consumer looks at the outcome once, in on_purged().
-  if (why == removal_reason::purged || self.filters.empty()) return;
+  const bool purged = why == removal_reason::purged;
+  // A purge can remove millions: beyond some, each consumer looks at the outcome once, in on_purged().
+  if (purged && ++self.purging > purge_told_singly) return;
+  if (self.filters.empty()) return;
   std::vector<consumer*> matching;
   matching.swap(self.scratch);
   self.collect(subject, matching);
-  for (consumer* who : matching) who->on_removed(number);
+  for (consumer* who : matching) who->on_removed(number, !purged);
   self.scratch.swap(matching);
 }
 
 void consumer_set::on_purged(std::string_view subject_pattern) {
   auto& self = *implementation_;
-  for (const auto& [name, who] : self.consumers) who->on_purged(subject_pattern);
+  const bool count_anew = std::exchange(self.purging, 0) > purge_told_singly;
+  std::vector<consumer*> concerned;
+  const std::uint64_t marked = ++self.mark;
+  self.filters.for_each_overlap(subject_pattern.empty() ? ">" : subject_pattern, [&](consumer* who) {
+    if (who->visit_mark == marked) return;
+    who->visit_mark = marked;
+    concerned.push_back(who);
+  });
+  for (consumer* who : concerned) who->on_purged(subject_pattern, count_anew);
 }
 
 void consumer_set::on_stream_updated() {

@@ -65,6 +65,7 @@ struct consumer_set::implementation final : consumer_owner {
   storage::sequence told = 0;
   std::size_t listed = 0;
   std::uint64_t mark = 0;
+  std::size_t purging = 0;  // messages that the purge under way has removed
   timer_queue::timer burial;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // for actions that wait for the disk
 };

@@ -67,29 +67,30 @@ void consumer::resume() {
                   ": a part of its stored state could not be read, messages may be delivered again");
   }
   cursor_ = log().open_cursor(config_.filters());
-  clamp_to_stream();
+  if (clamp_to_stream()) {
+    // Deltas that follow speak of this state, not of the one that the stored ones lead to.
+    deltas_.whole(state_);
+    note_delta();
+    flush();
+  }
   recount();
   replay_until_ = config_.replay_policy == replay_mode::original ? log().state().last : 0;
   arm_recovered();
 }
 
-// The stream may have lost a tail, or dropped messages that were pending here.
-void consumer::clamp_to_stream() {
+// The stream may have lost a tail, or dropped messages that were pending here. True when something changed.
+bool consumer::clamp_to_stream() {
   const storage::sequence last = log().state().last;
   const bool waits_ahead = state_.next_consumer == 1 && config_.deliver_policy == delivery_start::by_start_sequence;
+  bool changed = false;
   if (state_.delivered_stream > last && !waits_ahead) {
     state_.delivered_stream = last;
     state_.skip_end = std::min(state_.skip_end, last);
     state_.next_stream = std::min(state_.next_stream, last + 1);
     state_.floor_stream = std::min(state_.floor_stream, last);
+    changed = true;
   }
-  std::vector<storage::sequence> gone;
-  state_.pending.for_each([&](const pending_entry& entry) {
-    if (log().subject_of(entry.number).empty()) gone.push_back(entry.number);
-  });
-  for (const storage::sequence number : gone) state_.pending.erase(number);
-  if (!gone.empty()) raise_floor(state_);
-  std::erase_if(state_.exhausted, [&](const auto& one) { return log().subject_of(one.first).empty(); });
+  return forget_removed() || changed;
 }
 
 void consumer::arm_recovered() {
