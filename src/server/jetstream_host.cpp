@@ -95,13 +95,10 @@ result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, ru
 
   auto store = storage::store::open(disk, {.directory = directory});
   if (!store) return std::unexpected(std::move(store).error().within("Can't start JetStream"));
-  for (const storage::finding& found : (*store)->findings()) {
-    if (found.level == storage::finding::severity::note) log.info("JetStream: " + found.text);
-    else if (found.level == storage::finding::severity::warning) log.warn("JetStream: " + found.text);
-    else log.error("JetStream: " + found.text);
-  }
   auto host = std::unique_ptr<jetstream_host>(
       new jetstream_host(owner, std::move(settings), directory, std::move(*store)));
+  host->log_findings();
+  if (disk != nullptr) host->on_sync_timer();
   host->engine_->attach(owner.global_account());
   host->engine_->recover();
   for (const auto& one : host->engine_->unavailable())
@@ -124,7 +121,25 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
                    .ids = ids_,
                    .now = [&loop = owner.loop()] { return loop.now(); },
                    .warn = [&log = owner.log()](std::string text) { log.warn(text); }},
-      engine_(std::make_unique<jetstream::engine>(environment_)) {}
+      engine_(std::make_unique<jetstream::engine>(environment_)),
+      sync_timer_(owner.loop().timers(), [this] { on_sync_timer(); }) {}
+
+void jetstream_host::log_findings() {
+  for (; findings_logged_ < store_->findings().size(); ++findings_logged_) {
+    const storage::finding& found = store_->findings()[findings_logged_];
+    if (found.level == storage::finding::severity::note) owner_.log().info("JetStream: " + found.text);
+    else if (found.level == storage::finding::severity::warning) owner_.log().warn("JetStream: " + found.text);
+    else owner_.log().error("JetStream: " + found.text);
+  }
+}
+
+// The store syncs with the commit at the end of this turn. Damage that reads have met since the last time is logged here.
+void jetstream_host::on_sync_timer() {
+  if (!running_) return;
+  store_->sync();
+  log_findings();
+  sync_timer_.arm(owner_.loop().now() + settings_.sync_interval.value_or(std::chrono::seconds(1)));
+}
 
 jetstream_host::~jetstream_host() { shutdown(); }
 
@@ -132,6 +147,8 @@ void jetstream_host::shutdown() {
   if (!std::exchange(running_, false)) return;
   owner_.log().info("Initiating JetStream Shutdown...");
   engine_->shutdown();
+  sync_timer_.disarm();
+  log_findings();
   if (auto closed = store_->close(); !closed) owner_.log().error("JetStream: " + closed.error().message());
   owner_.log().info("JetStream Shutdown");
 }

@@ -36,6 +36,8 @@ class jetstream_host {
 
  private:
   jetstream_host(server& owner, jetstream_options settings, std::string directory, std::unique_ptr<storage::store> store);
+  void on_sync_timer();
+  void log_findings();
 
   server& owner_;
   jetstream_options settings_;
@@ -44,6 +46,9 @@ class jetstream_host {
   nuid_source ids_;
   jetstream::environment environment_;
   std::unique_ptr<jetstream::engine> engine_;
+  // Syncs what the looser durability has only written, and lets the store try a disk again that has refused.
+  timer_queue::timer sync_timer_;
+  std::size_t findings_logged_ = 0;
   bool running_ = true;
 };
 
