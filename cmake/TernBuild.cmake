@@ -26,11 +26,8 @@ find_package(ZLIB REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
-pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 
 add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
