@@ -148,7 +148,12 @@ bool connection_core::write_some() {
         return false;
     }
   }
-  writing_.clear();
+  // After a burst the memory goes back; the usual size is kept.
+  if (writing_.capacity() > 4 * options_.get().write_buffer) {
+    writing_ = std::string();
+  } else {
+    writing_.clear();
+  }
   written_ = 0;
   return true;
 }

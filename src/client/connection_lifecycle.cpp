@@ -216,6 +216,7 @@ protocol::verdict connection_core::on_pong() {
     return stream_ != nullptr ? protocol::verdict::go_on : protocol::verdict::stop;
   }
   pings_out_ = 0;
+  last_server_error_.clear();  // it was not one that ends the connection
   if (!flushes_.empty()) {
     const auto waiter = std::move(flushes_.front());
     flushes_.pop_front();

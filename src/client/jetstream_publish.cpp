@@ -27,7 +27,7 @@ bool read_plain_ack(std::string_view answer, pub_ack& ack) {
   if (!answer.starts_with(head) || !answer.ends_with('}')) return false;
   answer.remove_prefix(head.size());
   const auto quote = answer.find('"');
-  if (quote == std::string_view::npos || answer.substr(0, quote).find('\\') != std::string_view::npos) return false;
+  if (quote == 0 || quote == std::string_view::npos || answer.substr(0, quote).find('\\') != std::string_view::npos) return false;
   const auto name = answer.substr(0, quote);
   answer.remove_prefix(quote);
   if (!answer.starts_with(middle)) return false;
@@ -191,7 +191,6 @@ result<void> jetstream::publish_async(std::string_view subject, std::string_view
   auto sent = core_->connection().request(
       subject, *block, payload, core_->ack_patience(with),
       [core = core_, done = std::move(done)](result<protocol::message_frame> reply) mutable {
-        core->leave_window();
         if (reply) {
           done(detail::read_pub_ack(reply->payload()));
         } else if (reply.error().code() == errc::no_responders) {
@@ -199,6 +198,7 @@ result<void> jetstream::publish_async(std::string_view subject, std::string_view
         } else {
           done(std::unexpected(std::move(reply).error()));
         }
+        core->leave_window();  // behind the callback, so that publish_async_complete() comes after the last one
         return true;
       });
   if (!sent) core_->leave_window();

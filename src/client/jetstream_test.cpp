@@ -93,6 +93,8 @@ TEST_F(jetstream_test, asynchronous_publishes_complete_one_by_one_and_the_window
   EXPECT_EQ(js.publish_async("more", "x", [](result<pub_ack>) {}).error().code(), errc::limit_exceeded);
   EXPECT_EQ(js.publish_async_pending(), 8u);
   auto all = js.publish_async_complete();
+  std::size_t acked_at_completion = 0;
+  js.publish_async_complete().then([&](result<void>) { acked_at_completion = acked.size(); });
   run();
   for (int i = 0; i < 8; ++i) {
     EXPECT_FALSE(all.done());
@@ -100,6 +102,7 @@ TEST_F(jetstream_test, asynchronous_publishes_complete_one_by_one_and_the_window
   }
   EXPECT_EQ(acked, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_TRUE(all.done());
+  EXPECT_EQ(acked_at_completion, 8u) << "the last callback comes first";
   EXPECT_EQ(js.publish_async_pending(), 0u);
 }
 

@@ -98,6 +98,9 @@ std::optional<pull_stream::item> pull_stream::try_next() {
 
 bool pull_stream::ended() const { return !core_ || core_->ended(); }
 bool pull_stream::degraded() const { return core_ && core_->degraded(); }
+std::vector<std::string> pull_stream::waiting_replies() const {
+  return core_ ? core_->waiting_replies() : std::vector<std::string>();
+}
 std::size_t pull_stream::buffered() const { return core_ ? core_->buffered() : 0; }
 pull_statistics pull_stream::statistics() const { return core_ ? core_->statistics() : pull_statistics(); }
 

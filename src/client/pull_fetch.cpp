@@ -58,9 +58,13 @@ void pull_fetch::heard() {
 }
 
 void pull_fetch::on_message(const protocol::message_frame& frame) {
-  if (over_) return;
-  heard();
   const auto report = read_pull_status(frame);
+  if (over_) {
+    // Was under way when the fetch gave up: others get it at once, not after ack_wait.
+    if (report.kind == pull_status::none) (void)connection_->publish_unchecked(frame.reply, {}, {}, "-NAK");
+    return;
+  }
+  heard();
   switch (report.kind) {
     case pull_status::none: {
       message received;
@@ -92,7 +96,11 @@ void pull_fetch::finish(std::optional<error> problem, int status) {
   if (std::exchange(over_, true)) return;
   guard_.disarm();
   silence_.disarm();
-  connection_->unsubscribe(sid_);
+  if (status == 0 && batch_.messages.size() < with_.batch()) {
+    (void)connection_->drain_subscription(sid_).done();  // given up: something may be under way
+  } else {
+    connection_->unsubscribe(sid_);
+  }
   batch_.status = status;
   // Nothing came and nothing will: the operation itself has failed.
   if (problem && batch_.messages.empty()) {

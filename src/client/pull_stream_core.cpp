@@ -117,7 +117,12 @@ void pull_stream_core::deliver(message received) {
   std::shared_ptr<operation_state<jetstream_message>> waiter;
   {
     lock held(mutex_);
-    if (ended_) return;
+    if (ended_) {
+      // Was under way when the stream was cancelled: others get it at once, not after ack_wait.
+      held.unlock();
+      (void)jetstream_message(std::move(received), connection_).nak();
+      return;
+    }
     ++statistics_.messages;
     if (!callback_ && waiter_ == nullptr) {
       ++buffered_;
@@ -325,6 +330,16 @@ bool pull_stream_core::ended() const {
   return ended_ && items_.empty();
 }
 
+std::vector<std::string> pull_stream_core::waiting_replies() const {
+  const lock held(mutex_);
+  std::vector<std::string> replies;
+  replies.reserve(buffered_);
+  for (const auto& item : items_) {
+    if (const auto* waiting = std::get_if<message>(&item)) replies.emplace_back(waiting->reply());
+  }
+  return replies;
+}
+
 bool pull_stream_core::degraded() const {
   const lock held(mutex_);
   return degraded_;
@@ -354,14 +369,15 @@ std::vector<jetstream_message> pull_stream_core::cancel() {
     buffered_ = errors_ = 0;
     waiter = std::exchange(waiter_, nullptr);
   }
-  connection_->unsubscribe(sid_);
+  // Until the PONG, so that what is still under way comes to deliver().
+  (void)connection_->drain_subscription(sid_).done();
   if (waiter) waiter->complete(std::unexpected(stream_ended()));
   return rest;
 }
 
 void pull_stream_core::abandon() {
   stopped_.store(true, std::memory_order_seq_cst);
-  cancel();
+  for (auto& rest : cancel()) (void)rest.nak();
   if (connection_->loop().on_loop_thread()) return;
   while (calling_.load(std::memory_order_seq_cst)) std::this_thread::yield();
 }

@@ -40,6 +40,7 @@ class pull_stream_core final : public message_sink, public std::enable_shared_fr
   std::size_t buffered() const;
   pull_statistics statistics() const;
   std::vector<jetstream_message> cancel();
+  std::vector<std::string> waiting_replies() const;
   void abandon();  // the handle goes: no callback runs after this
 
   // --- the loop's thread ---

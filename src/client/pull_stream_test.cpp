@@ -275,10 +275,17 @@ TEST_F(pull_test, cancel_takes_the_interest_back_and_returns_what_was_not_handed
   ASSERT_EQ(rest.size(), 2u);
   EXPECT_EQ(rest[0].metadata().stream_sequence, 2u);
   for (auto& message : rest) EXPECT_TRUE(message.nak().has_value());
+  peer->answers_pings = false;
   run();
   const auto text = peer->take();
   EXPECT_EQ(count_of(text, "UNSUB " + sid), 1u);
   EXPECT_EQ(count_of(text, "-NAK"), 2u);
+  deliver(1);  // was under way
+  EXPECT_EQ(count_of(peer->take(), "-NAK"), 1u);
+  peer->send("PONG\r\n");
+  run();
+  deliver(1);
+  EXPECT_EQ(peer->take(), "");
   EXPECT_TRUE(stream.ended());
   EXPECT_EQ(stream.next().get().error().code(), errc::closed);
 }

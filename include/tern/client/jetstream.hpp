@@ -101,7 +101,7 @@ class jetstream {
   /// windows), elsewhere it waits for room. The callback runs on the loop, once. No retry when there is no responder.
   result<void> publish_async(std::string_view subject, std::string_view payload, ack_callback done,
                              const publish_options& with = {});
-  /// Acks that publish_async() still waits for; and the moment when there are none.
+  /// Acks that publish_async() still waits for; and the moment when there are none and all callbacks have run.
   std::size_t publish_async_pending() const;
   operation<void> publish_async_complete();
 

@@ -123,7 +123,7 @@ class pull_stream {
 
   pull_stream() = default;
   explicit pull_stream(std::shared_ptr<detail::pull_stream_core> core);
-  ~pull_stream();  ///< Ends it; what was not handed out comes again after ack_wait: cancel() returns it instead.
+  ~pull_stream();  ///< Ends it and gives back (`-NAK`) what was not handed out; cancel() returns it instead.
   pull_stream(pull_stream&&) noexcept;
   pull_stream& operator=(pull_stream&&) noexcept;
 
@@ -136,9 +136,12 @@ class pull_stream {
   /// No answer from the server's side since a missed heartbeat or a lost connection.
   bool degraded() const;
   std::size_t buffered() const;          ///< items that wait for next()
+  /// Reply subjects of the messages among them, for a `+WPI` while they wait.
+  std::vector<std::string> waiting_replies() const;
   pull_statistics statistics() const;
 
-  /// Takes the interest back (UNSUB) and returns the messages that were not handed out, for a nak().
+  /// Takes the interest back (UNSUB) and returns the messages that were not handed out, for a nak(). Those that are still
+  /// under way are given back (`-NAK`) as they come.
   std::vector<jetstream_message> cancel();
 
  private:
