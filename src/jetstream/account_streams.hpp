@@ -34,6 +34,8 @@ class account_streams {
 
   using stream_map = std::map<std::string, std::unique_ptr<stream>, std::less<>>;
   stream_map streams;
+  // Streams that are there but cannot be served, and why: their names stay taken, their data is left alone (22).
+  std::map<std::string, std::string, std::less<>> offline;
   account_limits limits;
   std::uint64_t api_total = 0, api_errors = 0;
 

@@ -132,6 +132,9 @@ struct engine::implementation {
   }
 
   void open_streams(account_streams& of) {
+    for (const auto& one : surroundings.store.offline()) {
+      if (one.account == of.account().name()) of.offline.emplace(one.name, one.reason);
+    }
     for (storage::stream_record* record : surroundings.store.streams()) {
       if (record->account() == of.account().name()) stream_api::open_recovered(of, *record);
     }
@@ -225,8 +228,11 @@ std::vector<account_usage> engine::accounts() const {
 
 std::vector<unavailable_stream> engine::unavailable() const {
   std::vector<unavailable_stream> all;
-  for (const auto& one : implementation_->surroundings.store.offline())
-    all.push_back({.account = one.account, .name = one.name, .reason = one.reason});
+  for (const auto& [account, entry] : implementation_->accounts) {
+    if (entry->streams == nullptr) continue;
+    for (const auto& [name, reason] : entry->streams->offline)
+      all.push_back({.account = account, .name = name, .reason = reason});
+  }
   return all;
 }
 

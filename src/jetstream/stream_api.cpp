@@ -101,20 +101,19 @@ std::optional<protocol::api_error> check_consumers(stream& of, const consumer_li
   return make_api_error(jetstream_errc::stream_update, {{"err", "change to limits violates consumers: " + violating}});
 }
 
-const storage::offline_stream* find_offline(account_streams& in, std::string_view name) {
-  const auto& offline = in.surroundings().store.offline();
-  const auto found = std::ranges::find_if(offline, [&](const storage::offline_stream& one) {
-    return one.name == name && one.account == in.account().name();
-  });
-  return found == offline.end() ? nullptr : &*found;
+// What a newer server, or we, wrote into the stored metadata (1.7, 22).
+int stored_api_level(const stream_config& config) {
+  const auto found = config.metadata.find("_nats.req.level");
+  const auto level = found == config.metadata.end() ? std::nullopt : parse_decimal(found->second);
+  return level && *level < 1000 ? static_cast<int>(*level) : 0;
 }
 
 }  // namespace
 
 stream* find_or_answer(account_streams& in, api_request& request, std::string_view name) {
   if (stream* found = in.find(name)) return found;
-  if (const auto* offline = find_offline(in, name)) {
-    request.respond_error(jetstream_errc::stream_offline_reason, {{"err", offline->reason}});
+  if (const auto offline = in.offline.find(name); offline != in.offline.end()) {
+    request.respond_error(jetstream_errc::stream_offline_reason, {{"err", offline->second}});
   } else {
     request.respond_error(jetstream_errc::stream_not_found);
   }
@@ -124,6 +123,10 @@ stream* find_or_answer(account_streams& in, api_request& request, std::string_vi
 void create(account_streams& in, api_request& request, std::string_view name) {
   stream_config_request body;
   if (!request.decode(body)) return;
+  if (in.offline.contains(name)) {
+    find_or_answer(in, request, name);
+    return;
+  }
   stream* existing = in.find(name);
   if (const auto found = check_create(in, body.config, name, existing)) return request.respond_error(*found);
   auto config = normalise_stream_config(std::move(body.config), body.pedantic, request.surroundings.settings);
@@ -282,15 +285,10 @@ void list(account_streams& in, api_request& request) {
     json += '}';
   }
   json += ']';
-  std::size_t unreadable = 0;
-  for (const auto& one : request.surroundings.store.offline()) {
-    if (one.account != in.account().name()) continue;
-    json += unreadable++ == 0 ? ",\"offline\":{" : ",";
-    codec::write_json_string(json, one.name);
-    json += ':';
-    codec::write_json_string(json, one.reason);
+  if (!in.offline.empty()) {
+    json += ",\"offline\":";
+    codec::write_json(json, std::map<std::string, std::string>(in.offline.begin(), in.offline.end()));
   }
-  if (unreadable > 0) json += '}';
   request.respond(json + "}");
 }
 
@@ -331,16 +329,24 @@ void account_info(account_streams& in, api_request& request) {
 
 void open_recovered(account_streams& in, storage::stream_record& record) {
   environment& surroundings = in.surroundings();
-  if (in.find(record.name()) != nullptr) return;
+  const std::string& name = record.name();
+  if (in.find(name) != nullptr) return;
   auto what = codec::read_json<stored_stream>(record.metadata());
+  std::string reason;
   if (!what) {
-    surroundings.warn("JetStream stream '" + in.account().name() + " > " + record.name() +
-                      "' is offline, its configuration cannot be read: " + what.error().message());
+    reason = "its configuration cannot be read: " + what.error().message();
+  } else if (const int level = stored_api_level(what->config); level > surroundings.settings.api_level) {
+    reason = "unsupported - required API level: " + std::to_string(level) +
+             ", current API level: " + std::to_string(surroundings.settings.api_level);
+  }
+  if (!reason.empty()) {
+    surroundings.warn("JetStream stream '" + in.account().name() + " > " + name + "' is offline: " + reason);
+    in.offline[name] = std::move(reason);
     return;
   }
   auto made = std::make_unique<stream>(in, record, std::move(*what));
   stream& opened = *made;
-  in.streams.emplace(record.name(), std::move(made));
+  in.streams.emplace(name, std::move(made));
   opened.recover();
   opened.open();
 }

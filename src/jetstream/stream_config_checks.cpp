@@ -101,7 +101,7 @@ problem check_delete_markers(stream_config& config, bool pedantic) {
     return invalid_stream_config("subject delete marker cannot be set if roll-ups are disabled");
   config.allow_msg_ttl = true;
   config.allow_rollup_hdrs = true;
-  config.deny_purge = false;
+  if (!pedantic) config.deny_purge = false;
   return {};
 }
 
@@ -125,7 +125,7 @@ problem check_schedules(stream_config& config, bool pedantic) {
   if (pedantic && !config.allow_rollup_hdrs)
     return invalid_stream_config("message scheduling cannot be set if roll-ups are disabled");
   config.allow_rollup_hdrs = true;
-  config.deny_purge = false;
+  if (!pedantic) config.deny_purge = false;
   return {};
 }
 
