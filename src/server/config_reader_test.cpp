@@ -35,7 +35,7 @@ LISTEN: "127.0.0.1:-1"
 server_name: n1, max_payload: 2kb, max_connections: 7, ping_interval: "1m30s", write_deadline: 3
 write_timeout: retry, no_sublist_cache: true, http: "localhost:8222"
 server_tags: ["az:1", "Big", "az:1"], server_metadata { a: b }
-jetstream { store_dir: "/d", max_mem: 64MB, max_file: 1GB, domain: hub, sync_interval: 30s, limits { duplicate_window: 1m } }
+jetstream { store_dir: "/d", max_mem: 64MB, max_file: 1GB, domain: hub, sync_interval: 30s, limits { duplicate_window: "1m" } }
 )");
   EXPECT_THAT(got.findings.errors, IsEmpty());
   EXPECT_EQ(got.settings.host, "127.0.0.1");

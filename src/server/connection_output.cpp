@@ -110,7 +110,8 @@ void connection::after_append() {
                      " Exceeded");
     return close(close_reason::slow_consumer_pending);
   }
-  if (server_.publishing != nullptr && pending > stall_threshold(settings)) server_.publishing->slow_receiver = this;
+  if (server_.publishing != nullptr && !settings.no_fast_producer_stall && pending > stall_threshold(settings))
+    server_.publishing->slow_receiver = this;
 }
 
 void connection::mark_dirty() {

@@ -27,6 +27,7 @@ class jetstream_host {
   jetstream::engine& engine() { return *engine_; }
   const jetstream::engine& engine() const { return *engine_; }
   storage::store& store() { return *store_; }
+  jetstream::environment& surroundings() { return environment_; }
   const jetstream_options& settings() const { return settings_; }  // with the limits that were worked out
   const std::string& directory() const { return directory_; }
 

@@ -5,6 +5,7 @@
 #include "server/server.hpp"
 
 #include "jetstream/stream.hpp"
+#include "jetstream/stream_info.hpp"
 #include "protocol/writer.hpp"
 
 #include <algorithm>
@@ -38,19 +39,53 @@ std::uint64_t account_limit(std::int64_t limit) {
   return limit < 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(limit);
 }
 
-void add_account_details(json_builder& out, const std::vector<jetstream::account_usage>& accounts,
-                         const std::string& only, bool all, std::int64_t offset, std::int64_t limit) {
+struct wanted_details {
+  bool streams = false, consumers = false, config = false;
+};
+
+void add_streams(json_builder& out, jetstream_host& host, std::string_view account, const wanted_details& wanted) {
+  out.begin_array("stream_detail");
+  host.engine().for_each_stream(account, [&](const jetstream::stream& one) {
+    out.begin_object().field("name", one.name());
+    std::string parts;
+    if (wanted.config) {
+      jetstream::append_stream_info(parts, one, host.surroundings());
+    } else {
+      parts = "\"created\":\"" + to_rfc3339(one.created()) + "\",\"state\":";
+      jetstream::append_stream_state(parts, one);
+    }
+    out.raw({}, parts);
+    if (wanted.consumers) {
+      std::string infos;
+      one.consumers().append_infos(infos);
+      out.begin_array("consumer_detail");
+      if (!infos.empty()) out.raw({}, infos);
+      out.end_array();
+    }
+    out.end_object();
+  });
+  out.end_array();
+}
+
+struct page_request {
+  std::string only;  // one account; empty: all
+  std::int64_t offset = 0, limit = 0;
+};
+
+void add_account_details(json_builder& out, jetstream_host& host, const page_request& page, const wanted_details& wanted) {
+  const std::vector<jetstream::account_usage> accounts = host.engine().accounts();
   std::vector<const jetstream::account_usage*> shown;
   for (const auto& one : accounts)
-    if (all || one.account == only) shown.push_back(&one);
-  const std::size_t begin = std::min(shown.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, offset)));
-  const std::size_t count = std::min(shown.size() - begin, static_cast<std::size_t>(limit > 0 ? limit : 1024));
+    if (page.only.empty() || one.account == page.only) shown.push_back(&one);
+  const std::size_t begin = std::min(shown.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, page.offset)));
+  const std::size_t count = std::min(shown.size() - begin, static_cast<std::size_t>(page.limit > 0 ? page.limit : 1024));
   if (count == 0) return;
   out.begin_array("account_details");
   for (std::size_t at = begin; at < begin + count; ++at) {
     const jetstream::account_usage& one = *shown[at];
     out.begin_object().field("name", one.account).field("id", one.account);
     add_usage(out, one.used, account_limit(one.limits.max_memory), account_limit(one.limits.max_storage), 0, 0);
+    if (wanted.streams) add_streams(out, host, one.account, wanted);
     out.end_object();
   }
   out.end_array();
@@ -134,10 +169,13 @@ std::string jetstream_summary(server& from, bool) {
 }
 
 http_answer jsz(server& from, http_query& query) {
-  const bool streams = query.boolean("streams"), consumers = query.boolean("consumers");
+  wanted_details wanted;
+  wanted.consumers = query.boolean("consumers");
+  wanted.streams = query.boolean("streams") || wanted.consumers;
+  wanted.config = query.boolean("config");
   const bool leader_only = query.boolean("leader-only");
   const bool with_accounts = query.boolean("accounts");
-  for (const char* flag : {"config", "raft", "stream-leader-only", "direct-consumers"}) query.boolean(flag);
+  for (const char* flag : {"raft", "stream-leader-only", "direct-consumers"}) query.boolean(flag);
   const std::int64_t offset = query.integer("offset"), limit = query.integer("limit");
   const std::string account = query.text("acc");
   if (query.problem()) return http_answer::text(400, *query.problem());
@@ -154,8 +192,8 @@ http_answer jsz(server& from, http_query& query) {
   out.begin_object("limits").field("default_max_consumers", 1000).end_object();
   out.field("streams", total.streams).field("consumers", total.consumers).field("messages", total.messages);
   out.field("bytes", total.bytes).field("total", accounts.size());
-  const bool all = account.empty() && (with_accounts || streams || consumers);
-  if (all || !account.empty()) add_account_details(out, accounts, account, all, offset, limit);
+  if (with_accounts || wanted.streams || !account.empty())
+    add_account_details(out, *host, {account, offset, limit}, wanted);
   out.end_object();
   return http_answer::json(out.text());
 }
