@@ -16,17 +16,31 @@ using runtime::naming_rules;
 
 class workload {
  public:
-  workload(store_machine& machine, std::uint64_t seed) : machine_(machine), random_(seed) {}
+  workload(store_machine& machine, std::uint64_t seed, bool faults = false)
+      : machine_(machine), random_(seed), faults_(faults) {}
 
   // Until it is done or the power is gone.
   void run(int steps) {
     for (int step = 0; step < steps && !machine_.drive().stopped(); ++step) {
+      if (faults_) fault();
       change();
       if (pick(3) == 0) machine_.turns(pick(3) == 0 ? 1'000 : 1 + pick(6));
     }
   }
 
  private:
+  // Now and then the disk refuses something, or is full for a while.
+  void fault() {
+    switch (pick(60)) {
+      case 0: return machine_.drive().fail_next_syncs(1 + pick(3), pick(2) == 0);
+      case 1: return machine_.drive().fail_next_writes(1 + pick(3));
+      case 2: return machine_.drive().limit_capacity(machine_.drive().used_bytes() + pick(3'000));
+      case 3:
+      case 4: return machine_.drive().limit_capacity(std::nullopt);
+      default: return;
+    }
+  }
+
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
 
   void change() {
@@ -79,6 +93,7 @@ class workload {
 
   store_machine& machine_;
   std::mt19937_64 random_;
+  const bool faults_;
 };
 
 struct crash_plan {
@@ -183,25 +198,47 @@ TEST(crash, replays_the_plan_that_is_asked_for) {
 }
 
 // Long lives, a crash anywhere, many times on one disk.
-TEST(crash, property_many_lives_on_one_disk) {
-  const int rounds = 3 + 20 * soak_rounds();
-  std::uint64_t seed = std::random_device{}();
-  for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round, ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    store_machine machine(seed, random() % 2 != 0 ? naming_rules::ext4 : naming_rules::strict_posix);
-    for (int life = 0; life < 12 && !::testing::Test::HasFailure(); ++life) {
-      SCOPED_TRACE("life " + std::to_string(life));
-      if (random() % 6 != 0) machine.drive().stop_at(machine.drive().steps() + 1 + random() % 300);
-      const bool started = machine.start();
-      if (started) {
-        ASSERT_EQ(machine.check(), std::nullopt);
-        workload(machine, random()).run(static_cast<int>(random() % 250));
-      }
-      if (started && !machine.drive().stopped() && random() % 2 == 0 && machine.close()) continue;
-      machine.crash(static_cast<crash_loss>(random() % 4));
+void live_many_times(std::uint64_t seed, bool faults, bool tell) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  store_machine machine(seed, random() % 2 != 0 ? naming_rules::ext4 : naming_rules::strict_posix);
+  if (tell) machine.tell_everything();
+  for (int life = 0; life < 12 && !::testing::Test::HasFailure(); ++life) {
+    SCOPED_TRACE("life " + std::to_string(life));
+    if (tell) std::printf("--- life %d ---\n", life);
+    if (random() % 6 != 0) machine.drive().stop_at(machine.drive().steps() + 1 + random() % 300);
+    const bool started = machine.start();
+    if (started) {
+      ASSERT_EQ(machine.check(), std::nullopt);
+      workload(machine, random(), faults).run(static_cast<int>(random() % 250));
     }
+    machine.drive().fail_next_syncs(0);
+    machine.drive().fail_next_writes(0);
+    machine.drive().limit_capacity(std::nullopt);
+    if (started && !machine.drive().stopped() && random() % 2 == 0 && machine.close()) continue;
+    machine.crash(static_cast<crash_loss>(random() % 4));
   }
+}
+
+TEST(crash, property_many_lives_on_one_disk) {
+  std::uint64_t seed = std::random_device{}();
+  for (int round = 0; round < 3 + 20 * soak_rounds() && !HasFailure(); ++round) live_many_times(seed++, false, false);
+}
+
+// A disk that also fails to write and to sync, and fills up (storage D2).
+TEST(crash, property_many_lives_on_a_failing_disk) {
+  std::uint64_t seed = std::random_device{}();
+  for (int round = 0; round < 3 + 20 * soak_rounds() && !HasFailure(); ++round) live_many_times(seed++, true, false);
+}
+
+// TERN_CRASH_LIVES="seed faults" lives one of these again and tells everything.
+TEST(crash, replays_the_lives_that_are_asked_for) {
+  const char* wanted = std::getenv("TERN_CRASH_LIVES");
+  if (wanted == nullptr) GTEST_SKIP() << "TERN_CRASH_LIVES is not set";
+  unsigned long long seed = 0;
+  int faults = 0;
+  ASSERT_EQ(std::sscanf(wanted, "%llu %d", &seed, &faults), 2);
+  live_many_times(seed, faults != 0, true);
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ class store {
   virtual void when_durable(std::move_only_function<void(const result<void>&)> action) = 0;
   // End of turn: hands over what has gathered. Cheap when there is nothing.
   virtual void commit() = 0;
-  // For streams of durability::written: what was written becomes durable with the next commit. A timer calls it.
+  // For streams of durability::written: what was written becomes durable with the next commit. A timer calls it. While
+  // failure() stands it also lets the next commit try the disk again, which else waits for something new to write.
   virtual void sync() = 0;
   // Something is gathered or in flight.
   virtual bool busy() const = 0;

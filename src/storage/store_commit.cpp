@@ -54,12 +54,14 @@ void store_impl::when_durable(std::move_only_function<void(const result<void>&)>
 
 void store_impl::sync() {
   if (unsynced_) sync_wanted_ = true;
+  retry_wanted_ = true;
 }
 
 void store_impl::commit() {
   if (!core_.memory->empty()) commit_memory();
   if (core_.disk == nullptr || closed_) return;
   if (core_.in_flight || begins_journal_) return;
+  if (failure_ && !blocking_ && !retry_wanted_ && gathered() == refused_) return;
   if (epoch_switched_) {
     if (!core_.gathering.empty() || settle_wanted_ || failure_) begin_journal();
     if (!blocking_ || begins_journal_ || epoch_switched_) return;
@@ -201,7 +203,6 @@ void store_impl::carry_over(const commit_batch& from, std::string& records) {
 // (removals, consumers, catalog) has happened in memory and is written again, to a new journal, as soon as the disk takes
 // it: what was confirmed before stands in the old one, whose unconfirmed end the new one declares void.
 void store_impl::fail_commits(const error& why) {
-  failure_ = why;
   commit_batch carried;
   std::vector<segmented_log*> told;
   std::vector<std::move_only_function<void(const result<void>&)>> actions;
@@ -221,10 +222,15 @@ void store_impl::fail_commits(const error& why) {
     carried.removed.insert(carried.removed.end(), batch->removed.begin(), batch->removed.end());
     for (auto& action : batch->actions) actions.push_back(std::move(action));
   }
-  if (!journals_.empty() && !begins_journal_) journals_.back().last_batch = confirmed_batch_;
-  begins_journal_ = false;
-  epoch_switched_ = false;
-  switch_epoch();
+  if (begins_journal_) {
+    // It holds no records: the same one is begun again.
+    journals_.pop_back();
+    begins_journal_ = false;
+  } else {
+    if (!journals_.empty()) journals_.back().last_batch = confirmed_batch_;
+    epoch_switched_ = false;
+    switch_epoch();
+  }
   settle_wanted_ = true;  // the old journal may be in doubt: memory is written out as soon as possible
   if (!carried.bytes.empty()) {
     auto& next = core_.batch(false);
@@ -244,8 +250,23 @@ void store_impl::fail_commits(const error& why) {
     const bool lives = std::any_of(entries_.begin(), entries_.end(), [log](const auto& each) { return each->messages.get() == log; });
     if (lives) log->on_commit_failed(why);
   }
+  note_failure(why);
   const result<void> refused = std::unexpected(why);
   for (auto& action : actions) action(refused);
+}
+
+// The disk is not tried again before somebody wants something new, or the timer of sync() asks.
+void store_impl::note_failure(const error& why) {
+  failure_ = why;
+  retry_wanted_ = false;
+  refused_ = gathered();
+}
+
+// Grows with everything that is written or waits for the disk.
+std::uint64_t store_impl::gathered() const {
+  std::uint64_t size = 0;
+  for (const auto& batch : core_.gathering) size += batch->bytes.size() + batch->actions.size();
+  return size;
 }
 
 // --- journals ---
@@ -270,13 +291,15 @@ result<void> store_impl::write_catalog(runtime::disk_batch& batch, std::uint32_t
 
 void store_impl::begin_journal() {
   begins_journal_ = true;
+  journals_.push_back({core_.epoch});
   auto file = core_.disk->open(journal_path(core_.epoch), runtime::open_mode::create);
   if (!file) return fail_commits(file.error());
   // What earlier journals are worth stands in the new one itself, and in the catalog.
   std::string body;
   append_number(body, format_version);
-  append_varint(body, journals_.size());
+  append_varint(body, journals_.size() - 1);
   for (const auto& each : journals_) {
+    if (each.epoch == core_.epoch) continue;
     append_varint(body, each.epoch);
     append_varint(body, each.last_batch);
   }
@@ -291,16 +314,9 @@ void store_impl::begin_journal() {
   batch.operations.push_back(runtime::disk_op::write{*file, 0, std::move(bytes)});
   batch.operations.push_back(runtime::disk_op::sync{*file});
   batch.operations.push_back(runtime::disk_op::sync_directory{path("journal")});
-  journals_.push_back({core_.epoch});
-  if (auto made = write_catalog(batch, core_.epoch); !made) {
-    journals_.back().last_batch = 0;
-    return fail_commits(made.error());
-  }
+  if (auto made = write_catalog(batch, core_.epoch); !made) return fail_commits(made.error());
   run(std::move(batch), [this, file = std::move(*file), size](result<void> outcome) {
-    if (!outcome) {
-      journals_.back().last_batch = 0;
-      return fail_commits(outcome.error());
-    }
+    if (!outcome) return fail_commits(outcome.error());
     begins_journal_ = false;
     epoch_switched_ = false;
     journal_ = file;
@@ -333,7 +349,7 @@ void store_impl::make_folders(stream_entry& what) {
     if (entry == nullptr) return;
     entry->state = outcome ? stream_entry::folders::made : stream_entry::folders::missing;
     if (!outcome) {
-      failure_ = outcome.error();
+      note_failure(outcome.error());
       return;
     }
     write_new_consumers(*entry);
@@ -363,7 +379,7 @@ void store_impl::write_new_consumers(stream_entry& what) {
     return std::holds_alternative<runtime::disk_op::sync>(each) || std::holds_alternative<runtime::disk_op::sync_directory>(each);
   });
   run(std::move(batch), [this](result<void> outcome) {
-    if (!outcome) failure_ = outcome.error();
+    if (!outcome) note_failure(outcome.error());
   });
 }
 
@@ -399,7 +415,7 @@ void store_impl::flush() {
       continue;
     }
     if (auto outcome = entry->messages->flush(batch, entry->segments_directory()); !outcome) {
-      failure_ = outcome.error();
+      note_failure(outcome.error());
       waiting.push_back(id);
       continue;
     }
@@ -418,7 +434,7 @@ void store_impl::flush() {
       if (!outcome || entry->messages->needs_flush()) note_flush(*entry->messages);
     }
     if (!outcome) {
-      failure_ = outcome.error();
+      note_failure(outcome.error());
     } else if (!epoch_switched_) {
       failure_.reset();
     }

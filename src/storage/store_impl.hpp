@@ -150,6 +150,8 @@ class store_impl final : public store {
   void carry_over(const commit_batch& from, std::string& records);
   void begin_journal();
   void switch_epoch();
+  void note_failure(const error& why);
+  std::uint64_t gathered() const;
   void flush();
   void make_folders(stream_entry& what);
   std::string encode_catalog(std::uint32_t last_epoch) const;
@@ -203,6 +205,8 @@ class store_impl final : public store {
   bool blocking_ = false;  // opening or closing: batches are waited for
   bool closed_ = false;
   std::optional<error> failure_;
+  bool retry_wanted_ = false;
+  std::uint64_t refused_ = 0;  // gathered() when the disk refused
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

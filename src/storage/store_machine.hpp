@@ -87,10 +87,13 @@ class store_machine {
   struct owner;
   struct change {
     std::function<void(model_state&)> apply;
-    bool refusable = false;  // a message or a skip: a failed commit takes it back
+    // A message or a skip, which a failed commit takes back unless it was committed before.
+    std::string stream;
+    sequence number = 0;
   };
 
-  void record(const std::string& text, std::function<void(model_state&)> apply, bool refusable = false);
+  void record(const std::string& text, std::function<void(model_state&)> apply, const std::string& stream = {},
+              sequence number = 0);
   void on_failed_commit();
   void adopt(const std::string& name, stream_record& stream);
   void adopt_consumer(const std::string& name, const std::string& consumer, std::uint64_t deltas);
@@ -115,9 +118,9 @@ class store_machine {
   model_state base_;              // before the history
   std::vector<change> history_;
   std::size_t confirmed_ = 0;     // so many changes must survive
-  // After a failed commit: the history as it was, whose unconfirmed end may be on the disk all the same, until something
-  // later is confirmed.
-  std::optional<std::vector<change>> doubtful_;
+  // After failed commits: the histories as they were, whose unconfirmed ends may be on the disk all the same, until
+  // something later is confirmed.
+  std::vector<std::vector<change>> doubtful_;
   bool deltas_apart_ = false;     // after a failed commit deltas come back as a snapshot, later than their neighbours
   std::vector<std::string> complaints_;
   bool telling_ = false;

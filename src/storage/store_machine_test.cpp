@@ -258,9 +258,10 @@ bool store_machine::is_possible(const model_state& shown) const {
 
 // --- changes ---
 
-void store_machine::record(const std::string& text, std::function<void(model_state&)> apply, bool refusable) {
+void store_machine::record(const std::string& text, std::function<void(model_state&)> apply, const std::string& stream,
+                           sequence number) {
   if (telling_) std::printf("     %zu. %s\n", history_.size() + 1, text.c_str());
-  history_.push_back({std::move(apply), refusable});
+  history_.push_back({std::move(apply), stream, number});
 }
 
 void store_machine::on_failed_commit() {
@@ -268,7 +269,12 @@ void store_machine::on_failed_commit() {
   doubtful_.push_back(history_);
   deltas_apart_ = true;
   const auto unconfirmed = history_.begin() + static_cast<std::ptrdiff_t>(confirmed_);
-  history_.erase(std::remove_if(unconfirmed, history_.end(), [](const change& each) { return each.refusable; }), history_.end());
+  const auto refused = [this](const change& each) {
+    if (each.number == 0) return false;
+    auto* stream = find(each.stream);
+    return stream == nullptr || each.number > stream->log().state().last;
+  };
+  history_.erase(std::remove_if(unconfirmed, history_.end(), refused), history_.end());
 }
 
 void store_machine::adopt(const std::string& name, stream_record& stream) {
@@ -315,14 +321,14 @@ sequence store_machine::append(const std::string& name, const std::string& subje
     state.at(name).messages[number] = message;
     state.at(name).last = number;
   };
-  record("append " + name + " " + std::to_string(number), apply, true);
+  record("append " + name + " " + std::to_string(number), apply, name, number);
   return number;
 }
 
 void store_machine::skip(const std::string& name, sequence count) {
   const sequence last = streams_.at(name)->staged_last += count;
   log(name).skip_to(last, clock_.now());
-  record("skip " + name + " to " + std::to_string(last), [name, last](model_state& state) { state.at(name).last = last; }, true);
+  record("skip " + name + " to " + std::to_string(last), [name, last](model_state& state) { state.at(name).last = last; }, name, last);
 }
 
 bool store_machine::remove(const std::string& name, sequence number, bool erase) {
@@ -347,7 +353,8 @@ void store_machine::purge(const std::string& name, const stream_log::purge_reque
   staged_last = what.below - 1;
   // Behind messages that are on their way the end moves with them.
   if (last < staged_last) {
-    record("and move the end to " + std::to_string(staged_last), [name, to = staged_last](model_state& state) { state.at(name).last = to; }, true);
+    record("and move the end to " + std::to_string(staged_last), [name, to = staged_last](model_state& state) { state.at(name).last = to; }, name,
+           staged_last);
   }
 }
 

@@ -448,11 +448,18 @@ void store_recovery::take_offline(std::uint32_t id, const known_stream& known, s
   store_.offline_.push_back({known.account, known.name, std::move(reason)});
 }
 
+bool store_recovery::has_files(const std::string& directory) {
+  const auto content = disk_.list(directory);
+  return content && std::ranges::any_of(*content, [&](const auto& each) {
+    return !each.is_directory || has_files(directory + "/" + each.name);
+  });
+}
+
 result<void> store_recovery::build_stream(std::uint32_t id, known_stream& known) {
   for (const auto& each : known.bad_files) keep_copy(each);
   if (!known.has_state && !known.created) {
-    const auto content = disk_.list(known.directory);
-    if (content && content->empty() && known.records.empty()) return {};
+    // Folders may be older than the record of the stream's creation, and stay when that never came.
+    if (known.records.empty() && !has_files(known.directory)) return {};
     take_offline(id, known, "both copies of its state are missing or damaged");
     return {};
   }

@@ -69,6 +69,7 @@ class store_recovery {
   void take_offline(std::uint32_t id, const known_stream& known, std::string reason);
   void keep_copy(const std::string& path);
   void note(finding::severity level, std::string text) { store_.core_.note(level, std::move(text)); }
+  bool has_files(const std::string& directory);
   result<void> finish();
 
   store_impl& store_;

@@ -39,7 +39,7 @@ void store_impl::settle_step() {
     runtime::disk_batch batch;
     auto outcome = add_stream_state(*entry, batch);
     if (!outcome) {
-      failure_ = outcome.error();
+      note_failure(outcome.error());
       settles_ = false;
       settle_wanted_ = true;
       return;
@@ -70,7 +70,7 @@ void store_impl::on_stream_settled(std::uint32_t id, result<void> outcome) {
     }
   }
   if (!outcome) {
-    failure_ = outcome.error();
+    note_failure(outcome.error());
     settles_ = false;
     settle_wanted_ = true;
   }
@@ -143,7 +143,7 @@ void store_impl::finish_settling() {
   const std::uint32_t last_epoch = journals_.empty() ? settles_through_ : journals_.back().epoch;
   if (auto outcome = write_catalog(batch, last_epoch); !outcome) {
     std::swap(journals_, kept);
-    failure_ = outcome.error();
+    note_failure(outcome.error());
     settles_ = false;
     settle_wanted_ = true;
     return;
@@ -163,8 +163,11 @@ void store_impl::finish_settling() {
     settle_in_flight_ = false;
     settles_ = false;
     core_.freeable_bytes = 0;
-    if (outcome) return;
-    failure_ = outcome.error();
+    if (outcome) {
+      if (!epoch_switched_) failure_.reset();
+      return;
+    }
+    note_failure(outcome.error());
     settle_wanted_ = true;
     // The older ones may still be there; recovery ignores what the catalog does not name.
     std::erase_if(kept, [this](const auto& each) { return each.epoch > settles_through_; });
