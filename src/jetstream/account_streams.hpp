@@ -19,6 +19,7 @@ class stream;
 
 struct byte_usage {
   std::uint64_t memory = 0, storage = 0;
+  std::uint64_t open_batches = 0;  // atomic ones that wait for their commit
   std::uint64_t& of(storage_type kind) { return kind == storage_type::memory ? memory : storage; }
   std::uint64_t of(storage_type kind) const { return kind == storage_type::memory ? memory : storage; }
 };
@@ -57,6 +58,7 @@ class account_streams {
   const byte_usage& used() const { return used_; }
   void add_used(storage_type kind, std::int64_t change);
   void add_staged(storage_type kind, std::int64_t change);
+  std::uint64_t& open_batches() { return server_.open_batches; }  // of the whole server
   // The server is above its limit already (10023).
   bool server_is_full(storage_type kind) const;
   // This record would bring the account above its limit (10002).

@@ -34,6 +34,14 @@ struct account_limits {
   friend bool operator==(const account_limits&, const account_limits&) = default;
 };
 
+// Bounds of atomic batches (jetstream 5.10).
+struct batch_limits {
+  std::uint64_t max_inflight_per_stream = 50;
+  std::uint64_t max_inflight_total = 1000;
+  std::uint64_t max_messages = 1000;
+  nanoseconds timeout = std::chrono::seconds(10);
+};
+
 struct options {
   std::string server_name;
   std::string server_id;
@@ -43,6 +51,7 @@ struct options {
   std::string store_directory;  // for log lines and infos
   bool strict = true;           // unknown JSON fields are refused (jetstream 1.5)
   limits server_limits;
+  batch_limits batches;
   storage::durability durability = storage::durability::synced;
   std::size_t max_buffered_messages = 100'000;              // publishes of one stream that wait for the disk (5.3)
   std::size_t max_buffered_bytes = std::size_t{128} << 20;  // the same in bytes

@@ -16,7 +16,7 @@ constexpr std::string_view common_prefix = "Nats-";
 constexpr std::string_view request_info = "Nats-Request-Info";
 
 using field = std::string_view publish_headers::*;
-constexpr std::array<std::pair<std::string_view, field>, 12> known_fields = {{
+constexpr std::array<std::pair<std::string_view, field>, 15> known_fields = {{
     {"Msg-Id", &publish_headers::message_id},
     {"Expected-Stream", &publish_headers::expected_stream},
     {"Expected-Last-Sequence", &publish_headers::expected_last_sequence},
@@ -27,6 +27,9 @@ constexpr std::array<std::pair<std::string_view, field>, 12> known_fields = {{
     {"TTL", &publish_headers::time_to_live},
     {"Incr", &publish_headers::increment},
     {"Batch-Id", &publish_headers::batch_id},
+    {"Batch-Sequence", &publish_headers::batch_sequence},
+    {"Batch-Commit", &publish_headers::batch_commit},
+    {"Required-Api-Level", &publish_headers::required_api_level},
     {"Schedule", &publish_headers::schedule},
     {"Stream-Source", &publish_headers::stream_source},
 }};

@@ -22,6 +22,9 @@ struct publish_headers {
   std::string_view time_to_live;                            // Nats-TTL
   std::string_view increment;                               // Nats-Incr
   std::string_view batch_id;                                // Nats-Batch-Id
+  std::string_view batch_sequence;                          // Nats-Batch-Sequence
+  std::string_view batch_commit;                            // Nats-Batch-Commit
+  std::string_view required_api_level;                      // Nats-Required-Api-Level
   std::string_view schedule;                                // Nats-Schedule
   std::string_view stream_source;                           // Nats-Stream-Source
   bool has_request_info = false;                            // Nats-Request-Info, which is never stored

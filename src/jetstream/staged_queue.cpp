@@ -95,6 +95,23 @@ void staged_queue::pop() {
   --size_;
 }
 
+void staged_queue::drop_last(std::size_t count) {
+  for (; count > 0 && size_ > 0; --count) {
+    const std::size_t at = index_of(--size_);
+    const staged_publish& what = ring_[at];
+    bytes_ -= what.record_bytes;
+    messages_ -= what.message_change;
+    byte_change_ -= what.byte_change;
+    text_block* block = ring_blocks_[at];
+    if (--block->live == 0 && block != writing_) {
+      block->used = 0;
+      free_blocks_.push_back(block);
+    }
+  }
+  slots_.clear();  // made again when somebody asks
+  slots_used_ = indexed_ = 0;
+}
+
 void staged_queue::clear() {
   while (!empty()) pop();
 }

@@ -28,13 +28,13 @@ struct staged_publish {
   storage::sequence required = 0;  // the log has to reach this first
   std::uint64_t subject_hash = 0;  // the queue's own
   std::uint64_t record_bytes = 0;
+  nanoseconds lifetime{0};          // its own time to live; 0: none; never_ends
   std::int64_t message_change = 0;  // what its commit does to the number of messages, and to bytes
   std::int64_t byte_change = 0;
   time_point stored{};       // of a message
-  nanoseconds lifetime{0};   // its own time to live; 0: none; never_ends
   std::string_view subject;  // in the queue's memory
   std::string_view reply;
-  std::string_view note;  // what else the acknowledgement says: a counter's total
+  std::string_view note;  // what else the acknowledgement says, as JSON members
 };
 
 // First in, first out. Subjects and replies are copied into blocks that are used again, so a steady stream of publishes
@@ -54,6 +54,7 @@ class staged_queue {
   void push(staged_publish what, std::string_view subject, std::string_view reply, std::string_view note = {});
   const staged_publish& front() const { return ring_[head_]; }
   void pop();
+  void drop_last(std::size_t count);  // the newest, as if they had not been pushed
   void clear();
 
   // What the waiting messages say about one literal subject.

@@ -67,6 +67,23 @@ TEST(staged_queue, the_index_of_many_passing_subjects_stays_right) {
   }
 }
 
+TEST(staged_queue, the_newest_can_be_taken_back) {  // jetstream 5.10: a batch that fails its checks
+  staged_queue queue(1);
+  queue.push(message(1), "a", "r");
+  EXPECT_EQ(queue.of_subject(queue.hash("a")).last, 1u);
+  queue.push(message(2), "a", {});
+  queue.push(message(3), "b", {});
+  EXPECT_EQ(queue.of_subject(queue.hash("b")).last, 3u);
+  queue.drop_last(2);
+  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_EQ(queue.message_change(), 1);
+  EXPECT_EQ(queue.of_subject(queue.hash("a")).last, 1u);
+  EXPECT_EQ(queue.of_subject(queue.hash("b")).last, 0u);
+  queue.push(message(2), "c", "again");
+  queue.pop();
+  EXPECT_EQ(queue.front().reply, "again");
+}
+
 TEST(staged_queue, finds_the_last_match_of_a_pattern) {
   staged_queue queue(1);
   queue.push(message(1), "a.b", {});

@@ -28,7 +28,8 @@ stream::stream(account_streams& owner, storage::stream_record& record, stored_st
       deferred_timer_(surroundings_.timers, [this] { take_deferred(); }),
       age_timer_(surroundings_.timers, [this] { expire(); }),
       interest_timer_(surroundings_.timers, [this] { scan_interest(); }),
-      scan_timer_(surroundings_.timers, [this] { scan_more_lifetimes(); }) {
+      scan_timer_(surroundings_.timers, [this] { scan_more_lifetimes(); }),
+      batch_timer_(surroundings_.timers, [this] { expire_batches(); }) {
   ack_prefix_ = "{\"stream\":";
   codec::write_json_string(ack_prefix_, name());
   if (!surroundings_.settings.domain.empty()) {
@@ -48,6 +49,7 @@ stream::~stream() {
   record_.set_owner(nullptr);
   for (auto* interest : subject_interest_) account().unsubscribe(interest);
   for (auto* interest : direct_interest_) account().unsubscribe(interest);
+  owner_.open_batches() -= batches_.size();
   owner_.add_staged(config().storage, -static_cast<std::int64_t>(staged_.bytes()));
   owner_.add_used(config().storage, -static_cast<std::int64_t>(counted_bytes_));
 }

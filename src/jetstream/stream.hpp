@@ -9,6 +9,7 @@
 #pragma once
 
 #include "jetstream/account_streams.hpp"
+#include "jetstream/atomic_batches.hpp"
 #include "jetstream/consumer_set.hpp"
 #include "jetstream/message_expiry.hpp"
 #include "jetstream/publish_headers.hpp"
@@ -112,13 +113,23 @@ class stream final : public stream_context, private routing::receiver, private s
   problem count(incoming& what);
   problem check_discard_new(const incoming& what, staged_publish& entry);
   bool answer_duplicate(const incoming& what);
-  void stage(const incoming& what, staged_publish entry);
-  void stage_skip(const incoming& what, staged_publish entry);
+  staged_publish entry_for(const incoming& what) const;
+  storage::sequence reserve(const incoming& what, staged_publish entry);
+  void append(const incoming& what, storage::sequence number);
   void stage_marker(std::string_view subject, std::string_view headers, nanoseconds lifetime);
   storage::sequence last_of_subject(std::string_view subject);
+  // --- atomic batches (stream_batch.cpp) ---
+  void accept_batched(incoming& what);
+  void abandon_batch(std::string_view id, std::string_view reason);
+  void expire_batches();
+  problem check_in_batch(const incoming& what, std::size_t index, const std::vector<std::string>& written);
+  problem check_rollup_in_batch(const incoming& what, std::size_t index, const std::vector<std::string>& written) const;
+  problem reserve_in_batch(incoming& what, std::size_t index, std::vector<std::string>& written);
+  void commit_batch(std::string_view id, atomic_batch& batch, std::string_view reply);
+
   // --- committing (stream_commit.cpp) ---
   void await_skips();
-  void acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view total = {});
+  void acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view note = {});
   void refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers = {});
   void answer_reached();
   void republish(storage::sequence number, storage::sequence last_of_subject);
@@ -193,6 +204,8 @@ class stream final : public stream_context, private routing::receiver, private s
   timer_queue::timer age_timer_;
   timer_queue::timer interest_timer_;
   timer_queue::timer scan_timer_;
+  timer_queue::timer batch_timer_;
+  atomic_batches batches_;
   message_expiry expiry_;
   storage::sequence scan_from_ = 0;           // headers from here on have not been looked at; 0: all have
   storage::sequence age_from_ = 0;            // what is older never ends by age

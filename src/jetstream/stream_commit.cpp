@@ -34,7 +34,7 @@ void stream::answer_reached() {
       announced_ = std::max(announced_, next.number);
       roll_up(next.rollup, next.subject, next.number);
     }
-    acknowledge(next.reply, next.number, next.what == staged_publish::kind::duplicate);
+    acknowledge(next.reply, next.number, next.what == staged_publish::kind::duplicate, next.note);
     staged_.pop();
   }
 }
@@ -57,7 +57,7 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
       note_lifetime(number, done.stored, done.lifetime);
     settle_usage();
     if (republishes) republish(number, previous);
-    if (!done.note.empty()) {
+    if (!totals_.empty()) {
       const auto total = totals_.find(staged_.hash(done.subject));
       if (total != totals_.end() && total->second.number == number) totals_.erase(total);
     }
@@ -116,11 +116,11 @@ void stream::on_commit_failed(const error& why) {
   settle_usage();
 }
 
-void stream::acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view total) {
+void stream::acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view note) {
   if (reply.empty()) return;
   ack_.assign(ack_prefix_);
   append_decimal(ack_, number);
-  if (!total.empty()) ack_.append(",\"val\":\"").append(total).append("\"");
+  ack_ += note;
   ack_ += duplicate ? std::string_view(",\"duplicate\": true}") : std::string_view("}");
   const delivery_scope scope(*this);
   account().publish({.subject = reply, .payload = ack_});

@@ -5,6 +5,7 @@
 #include "jetstream/api.hpp"
 #include "jetstream/counter_value.hpp"
 #include "jetstream/direct_get.hpp"
+#include "jetstream/incoming_publish.hpp"
 #include "protocol/headers.hpp"
 #include "protocol/subject.hpp"
 
@@ -34,18 +35,6 @@ bool is_sequence(std::string_view text, storage::sequence number) {
 }
 
 }  // namespace
-
-struct stream::incoming {
-  std::string_view subject, reply, headers, payload;
-  publish_headers known;
-  std::string stored_headers;     // owns what `headers` views when something was taken out
-  std::string rewritten_headers;  // the same after a time to live was raised; `known` views the block before
-  std::string body, total;        // of a counter; `body` owns what `payload` views then
-  rollup_scope rollup = rollup_scope::none;
-  nanoseconds lifetime{0};  // its own, 0 when it has none
-  bool raises_lifetime = false;
-  std::uint64_t record_bytes = 0;
-};
 
 bool stream::deliver(routing::subscription& to, const routing::message& what) {
   if (closed_) return false;
@@ -100,24 +89,26 @@ void stream::accept(const routing::message& what) {
       taken.stored_headers = storable_headers(taken.headers);
       taken.headers = taken.stored_headers;
     }
+    if (!taken.known.batch_id.empty()) return accept_batched(taken);
     if (const auto found = check_headers(taken)) return refuse(reply, *found);
     if (const auto found = check_expectations(taken)) return refuse(reply, *found);
     if (answer_duplicate(taken)) return;
     if (taken.raises_lifetime) write_lifetime(taken);
   }
   if (const auto found = check_after_dedup(taken)) return refuse(reply, *found);
-  if (config().retention == retention_policy::interest && !consumers_.wanted(taken.subject))
-    return stage_skip(taken, {.what = staged_publish::kind::skip, .rollup = taken.rollup});
+  if (!taken.total.empty()) taken.note.append(",\"val\":\"").append(taken.total).append("\"");
+  if (config().retention == retention_policy::interest && !consumers_.wanted(taken.subject)) {
+    taken.skipped = true;
+    append(taken, reserve(taken, {.what = staged_publish::kind::skip, .rollup = taken.rollup}));
+    return await_skips();
+  }
   if (owner_.account_is_full(config().storage, taken.record_bytes))
     return refuse(reply, make_api_error(jetstream_errc::account_resources_exceeded));
-  staged_publish entry{.rollup = taken.rollup,
-                       .record_bytes = taken.record_bytes,
-                       .message_change = 1,
-                       .byte_change = static_cast<std::int64_t>(taken.record_bytes)};
+  staged_publish entry = entry_for(taken);
   if (config().discard == discard_policy::new_messages) {
     if (const auto found = check_discard_new(taken, entry)) return refuse(reply, *found);
   }
-  stage(taken, entry);
+  append(taken, reserve(taken, entry));
 }
 
 // Everything later goes by the mapped subject; one that does not match passes as it is (5.4, 7.4).
@@ -152,7 +143,6 @@ stream::problem stream::check_headers(incoming& what) const {
   if (!known.expected_stream.empty() && known.expected_stream != name())
     return make_api_error(jetstream_errc::stream_not_match);
   if (auto found = check_lifetime(what)) return found;
-  if (!known.batch_id.empty()) return make_api_error(jetstream_errc::atomic_publish_disabled);
   return {};
 }
 
@@ -327,18 +317,31 @@ stream::problem stream::check_discard_new(const incoming& what, staged_publish& 
   return {};
 }
 
-void stream::stage(const incoming& what, staged_publish entry) {
+staged_publish stream::entry_for(const incoming& what) const {
+  return {.rollup = what.rollup,
+          .record_bytes = what.record_bytes,
+          .lifetime = what.lifetime,
+          .message_change = 1,
+          .byte_change = static_cast<std::int64_t>(what.record_bytes)};
+}
+
+// Takes the next sequence and a place in the staged state; append() must follow.
+storage::sequence stream::reserve(const incoming& what, staged_publish entry) {
   entry.number = entry.required = ++last_sequence_;
   last_timestamp_ = std::max(last_timestamp_, surroundings_.now());
   entry.stored = last_timestamp_;
-  entry.lifetime = what.lifetime;
   const std::string_view id = what.known.message_id;
   if (!id.empty() && duplicates_.window().count() > 0) duplicates_.add(id, entry.number, last_timestamp_);
   last_message_id_.assign(id);
-  owner_.add_staged(config().storage, static_cast<std::int64_t>(entry.record_bytes));
+  if (entry.record_bytes != 0) owner_.add_staged(config().storage, static_cast<std::int64_t>(entry.record_bytes));
   if (!what.total.empty()) totals_[staged_.hash(what.subject)] = {entry.number, what.total};
-  staged_.push(entry, what.subject, what.reply, what.total);
-  log_.append({.number = entry.number,
+  staged_.push(entry, what.subject, what.reply, what.note);
+  return entry.number;
+}
+
+void stream::append(const incoming& what, storage::sequence number) {
+  if (what.skipped) return log_.skip_to(number, last_timestamp_);
+  log_.append({.number = number,
                .timestamp = last_timestamp_,
                .subject = what.subject,
                .headers = what.headers,
@@ -347,26 +350,11 @@ void stream::stage(const incoming& what, staged_publish entry) {
 
 // Written by the stream itself: no limit refuses it, nobody waits for it.
 void stream::stage_marker(std::string_view subject, std::string_view headers, nanoseconds lifetime) {
-  incoming marker{.subject = subject, .headers = headers};
-  marker.lifetime = lifetime;
+  incoming marker{.subject = subject, .headers = headers, .rollup = rollup_scope::subject, .lifetime = lifetime};
   const auto record =
       config().storage == storage_type::memory ? storage::memory_record_bytes : storage::file_record_bytes;
   marker.record_bytes = record(subject.size(), headers.size(), 0);
-  stage(marker, {.rollup = rollup_scope::subject,
-                 .record_bytes = marker.record_bytes,
-                 .message_change = 1,
-                 .byte_change = static_cast<std::int64_t>(marker.record_bytes)});
-}
-
-void stream::stage_skip(const incoming& what, staged_publish entry) {
-  entry.number = entry.required = ++last_sequence_;
-  last_timestamp_ = std::max(last_timestamp_, surroundings_.now());
-  const std::string_view id = what.known.message_id;
-  if (!id.empty() && duplicates_.window().count() > 0) duplicates_.add(id, entry.number, last_timestamp_);
-  last_message_id_.assign(id);
-  staged_.push(entry, what.subject, what.reply);
-  log_.skip_to(entry.number, last_timestamp_);
-  await_skips();
+  append(marker, reserve(marker, entry_for(marker)));
 }
 
 }  // namespace tern::jetstream

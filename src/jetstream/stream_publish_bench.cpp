@@ -14,8 +14,8 @@ void run(benchmark::State& state, std::string_view settings, std::string_view he
   test_harness server;
   capturing_receiver acknowledgements;
   server.account().subscribe(acknowledgements, "acks");
-  server.api("STREAM.CREATE.S", R"({"name":"S","storage":"memory","subjects":["s.>"],"max_msgs":100000)" +
-                                    std::string(settings) + "}");
+  server.api("STREAM.CREATE.S",
+             R"({"name":"S","storage":"memory","subjects":["s.>"],"max_msgs":100000)" + std::string(settings) + "}");
   std::vector<std::string> subjects;
   for (int i = 0; i < 1000; ++i) subjects.push_back("s.device." + std::to_string(i));
   const std::string payload(128, 'x');
