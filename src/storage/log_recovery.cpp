@@ -126,7 +126,22 @@ void log_recovery::add_live(segment& into, sequence number, subject_id subject) 
   log_.state_.bytes += into.reported_bytes(index, false);
 }
 
-result<void> log_recovery::load_segment(const known_segment& known, const std::string& directory) {
+// Where the settled records end in the file, when each that is wanted is there. A file that was compacted after the state
+// that lists it is without those that were removed meanwhile, and may be shorter than the state says.
+std::optional<std::uint64_t> log_recovery::whole_length(const known_segment& known, const scan& found) const {
+  std::uint64_t end = segment_header_size;
+  for (sequence number = known.base; number <= known.last; ++number) {
+    const auto entry = found.entries.find(number);
+    if (entry != found.entries.end()) {
+      end = std::max(end, entry->second.offset + entry->second.length);
+    } else if (!in_ranges(known.gone, number) && !is_removed(number)) {
+      return std::nullopt;
+    }
+  }
+  return end;
+}
+
+result<void> log_recovery::load_segment(known_segment known, const std::string& directory) {
   auto made = std::make_unique<segment>();
   auto& into = *made;
   into.number = known.number;
@@ -134,11 +149,6 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
   into.base = known.base;
   into.last = known.last;
   into.sealed = known.sealed;
-  into.size = into.tail_base = into.submitted = into.written = into.durable = known.length;
-  const std::size_t count = static_cast<std::size_t>(known.last - known.base + 1);
-  into.subjects.assign(count, no_subject);
-  into.places.assign(count, {});
-
   const std::string path = segment_path(directory, known.number);
   auto file = log_.core_.disk->open(path, runtime::open_mode::read_write);
   const std::uint64_t size = file ? log_.core_.disk->size(*file).value_or(0) : 0;
@@ -146,12 +156,21 @@ result<void> log_recovery::load_segment(const known_segment& known, const std::s
     into.file = *file;
     into.file_size = size;
   }
+  into.size = into.tail_base = into.submitted = into.written = into.durable = known.length;
+  const std::size_t count = static_cast<std::size_t>(known.last - known.base + 1);
+  into.subjects.assign(count, no_subject);
+  into.places.assign(count, {});
   if (!(file && known.sealed && load_footer(into, known, size))) {
     const auto bytes = file ? read_file(*log_.core_.disk, path) : std::nullopt;
     if (bytes) buffers_.push_back(std::make_unique<std::string>(std::move(*bytes)));
     scan found = scan_file(bytes ? std::string_view(*buffers_.back()) : std::string_view(), &known);
     if (found.header_whole && (found.identity.features != 0 || found.identity.key_id != 0)) {
       return fail(errc::unsupported, path + " needs features that this version has not");
+    }
+    if (const auto whole = file ? whole_length(known, found) : std::nullopt) {
+      known.length = *whole;
+      into.size = into.tail_base = into.submitted = into.written = into.durable = known.length;
+      std::erase_if(found.holes, [&](const hole& each) { return each.offset >= known.length; });
     }
     if (!file) {
       found.holes.push_back({segment_header_size, known.length - segment_header_size, known.base - 1});
@@ -436,16 +455,20 @@ result<void> log_recovery::write_differences(const std::string& directory) {
     if (file_size > what.size && !what.sealed) repairs_.operations.push_back(runtime::disk_op::truncate{what.file, what.size});
     what.submitted = what.size;
   }
-  // Files that the journal's account of things does not make again.
+  // Files that the journal's account of things does not make again. They go with the next settling, so no new segment may
+  // have such a number.
+  std::uint64_t next = log_.next_segment_;
   if (const auto files = log_.core_.disk->list(directory)) {
     for (const auto& each : *files) {
       unsigned long long number = 0;
       if (!each.is_directory && each.name.ends_with(".seg") && parse_hex_number(std::string_view(each.name).substr(0, 16), number) &&
           number >= log_.next_segment_) {
         log_.emptied_.push_back(number);
+        next = std::max<std::uint64_t>(next, number + 1);
       }
     }
   }
+  log_.next_segment_ = next;
   if (!repairs_.operations.empty()) {
     if (auto outcome = log_.core_.disk->execute(std::move(repairs_)); !outcome) return outcome;
   }

@@ -60,9 +60,10 @@ class log_recovery {
     segment_identity identity;
   };
 
-  result<void> load_segment(const known_segment& known, const std::string& directory);
+  result<void> load_segment(known_segment known, const std::string& directory);
   bool load_footer(segment& into, const known_segment& known, std::uint64_t file_size);
   scan scan_file(std::string_view bytes, const known_segment* known);
+  std::optional<std::uint64_t> whole_length(const known_segment& known, const scan& found) const;
   void enter(segment& into, const known_segment& known, scan& found);
   void restore(segment& into, const known_segment& known, scan& found, const std::vector<sequence>& missing,
                const std::string& path);
