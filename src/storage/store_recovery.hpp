@@ -39,6 +39,7 @@ class store_recovery {
     std::uint64_t revision = 0;
     std::uint64_t generation = 0;
     bool created = false;
+    bool updated = false;  // its metadata, by the journal
     bool has_state = false;
     bool copy_damaged = false;
     bool deleted = false;
