@@ -291,16 +291,18 @@ bool consumer::needs(storage::sequence number) const {
   return state_.pending.find(number) != nullptr || state_.exhausted.contains(number);
 }
 
-// --- deltas: gathered during a turn, handed to the store at its end, or at once before something is confirmed ---
+// --- deltas: gathered for a moment, so that deliveries do not bring about a sync per turn; handed to the store at once
+// before something is confirmed (storage D4) ---
 
 void consumer::note_delta() {
-  constexpr std::size_t flush_bytes = 16 << 10;
+  constexpr std::size_t flush_bytes = 64 << 10;
+  constexpr nanoseconds flush_delay = std::chrono::milliseconds(20);
   if (!durable_state_) {
     deltas_.clear();
   } else if (deltas_.size() >= flush_bytes) {
     flush();
   } else if (!flush_timer_.armed()) {
-    flush_timer_.arm(now());
+    flush_timer_.arm(now() + flush_delay);
   }
 }
 

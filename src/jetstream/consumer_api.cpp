@@ -31,12 +31,10 @@ bool is_zero_time(const zoned_time& at) { return at.text.starts_with("0001-01-01
 }  // namespace
 
 // What the subject says of the consumer must be what the config says (12.1).
-std::optional<protocol::api_error> consumer_set::implementation::check_names(api_request& request,
-                                                                             consumer_create_request& wanted,
+std::optional<protocol::api_error> consumer_set::implementation::check_names(consumer_create_request& wanted,
                                                                              std::string_view name,
                                                                              std::string_view filter,
                                                                              bool legacy_durable) {
-  (void)request;
   consumer_config& config = wanted.config;
   if (wanted.stream_name != context.config().name) return make_api_error(jetstream_errc::stream_mismatch);
   if (name.find_first_of("/\\") != std::string_view::npos) {
@@ -127,7 +125,7 @@ std::optional<protocol::api_error> consumer_set::implementation::update(consumer
   if (filters_changed) unlist_filters(who);
   who.update(std::move(config));
   if (filters_changed) list_filters(who);
-  if (storage::consumer_record* record = context.record().find_consumer(who.name())) record->set_metadata(encode_consumer(who));
+  if (auto* record = context.record().find_consumer(who.name())) record->set_metadata(encode_consumer(who));
   if (filters_changed) context.on_interest_changed();
   return std::nullopt;
 }
@@ -155,7 +153,7 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
   auto& self = *implementation_;
   consumer_create_request wanted;
   if (!request.decode(wanted)) return;
-  if (auto bad = self.check_names(request, wanted, name, filter, legacy_durable)) return request.respond_error(*bad);
+  if (auto bad = self.check_names(wanted, name, filter, legacy_durable)) return request.respond_error(*bad);
   const environment& around = self.context.surroundings();
   const consumer_surroundings limits{self.context.config(), around.settings.server_limits, self.context.limits()};
   std::string named = name.empty() ? wanted.config.name : std::string(name);
@@ -172,7 +170,9 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
     if (auto bad = self.update(*who, wanted)) return request.respond_error(*bad);
     return request.respond_when_durable(self.describe(request, *who));
   }
-  if (wanted.action == create_action::update) return request.respond_error(make_api_error(jetstream_errc::consumer_does_not_exist));
+  if (wanted.action == create_action::update) {
+    return request.respond_error(make_api_error(jetstream_errc::consumer_does_not_exist));
+  }
   if (auto bad = self.create(wanted, named, who)) return request.respond_error(*bad);
   // A snapshot from before the first delivery; deliveries begin behind it.
   request.respond_when_durable(
@@ -194,7 +194,9 @@ void consumer_set::handle_delete(api_request& request, std::string_view name) {
   auto& self = *implementation_;
   if (!request.expect_no_body()) return;
   consumer* who = self.find(name);
-  if (who == nullptr && !self.offline.contains(name)) return request.respond_error(make_api_error(jetstream_errc::consumer_not_found));
+  if (who == nullptr && !self.offline.contains(name)) {
+    return request.respond_error(make_api_error(jetstream_errc::consumer_not_found));
+  }
   if (who != nullptr) {
     self.remove(*who);
   } else {
@@ -246,7 +248,11 @@ void consumer_set::handle_list(api_request& request) {
     json += '}';
   }
   json += ']';
-  if (!self.offline.empty()) json.append(",\"offline\":").append(codec::to_json(std::map<std::string, std::string>(self.offline.begin(), self.offline.end())));
+  if (!self.offline.empty()) {
+    const std::map<std::string, std::string> reasons(self.offline.begin(), self.offline.end());
+    json += ",\"offline\":";
+    codec::write_json(json, reasons);
+  }
   json += '}';
   request.respond(json);
 }

@@ -48,8 +48,8 @@ struct consumer_set::implementation final : consumer_owner {
   void tell(const consumer& who, std::string_view what, std::string_view action);
 
   // --- API ---
-  std::optional<protocol::api_error> check_names(api_request& request, consumer_create_request& wanted,
-                                                 std::string_view name, std::string_view filter, bool legacy_durable);
+  std::optional<protocol::api_error> check_names(consumer_create_request& wanted, std::string_view name,
+                                                 std::string_view filter, bool legacy_durable);
   std::optional<protocol::api_error> check_work_queue(const consumer_config& config, const consumer* itself);
   std::optional<protocol::api_error> create(consumer_create_request& wanted, const std::string& name, consumer*& out);
   std::optional<protocol::api_error> update(consumer& who, consumer_create_request& wanted);
