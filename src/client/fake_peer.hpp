@@ -21,7 +21,7 @@ namespace tern::client {
 // Greets, answers PING, and keeps what it reads. Everything else is sent by the test.
 class fake_peer {
  public:
-  fake_peer(runtime::shard& loop, runtime::transport& network, std::string name) : loop_(loop), name_(std::move(name)) {
+  fake_peer(runtime::transport& network, std::string name) : name_(std::move(name)) {
     listen(network);
   }
 
@@ -88,7 +88,6 @@ class fake_peer {
     }
   }
 
-  runtime::shard& loop_;
   std::string name_;
   std::unique_ptr<runtime::listener> listener_;
   std::unique_ptr<runtime::byte_stream> stream_;
@@ -99,7 +98,7 @@ class fake_peer {
 
 class client_test : public ::testing::Test {
  protected:
-  client_test() { peer = std::make_unique<fake_peer>(loop, *network, "server"); }
+  client_test() { peer = std::make_unique<fake_peer>(*network, "server"); }
   ~client_test() override {
     nats = connection();
     loop.run_ready();

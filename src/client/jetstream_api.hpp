@@ -41,6 +41,7 @@ operation<T> api_operation(connection_core& core, const std::string& subject, st
                            nanoseconds patience, Convert convert = {}) {
   auto state = std::make_shared<operation_state<T>>(core.loop_identity());
   api_call(core, subject, body, patience, [state, convert](result<std::string_view> answer) {
+    (void)convert;  // not needed for void
     if (!answer) {
       state->complete(std::unexpected(std::move(answer).error()));
       return;

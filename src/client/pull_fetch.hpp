@@ -4,6 +4,7 @@
 // first of: the batch is full, a status that ends it, a missed heartbeat, the guard, the end of the connection.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include <tern/client/pull_consumer.hpp>
@@ -32,7 +33,7 @@ class pull_fetch final : public message_sink, public std::enable_shared_from_thi
   std::shared_ptr<connection_core> connection_;
   const fetch_options with_;
   std::shared_ptr<operation_state<fetched>> state_;
-  std::uint64_t sid_ = 0;
+  std::atomic<std::uint64_t> sid_ = 0;  // set by start(), while the loop may already end it
   time_point guard_at_{};
   fetched batch_;
   bool over_ = false;

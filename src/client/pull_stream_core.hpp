@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include <tern/client/pull_consumer.hpp>
 
