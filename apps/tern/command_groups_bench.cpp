@@ -28,7 +28,6 @@ void add_size(CLI::App* command, std::string& into) {
 
 void add_jetstream(CLI::App& bench, invocation& chosen) {
   CLI::App* group = bench.add_subcommand("js", "Streams");
-  group->require_subcommand(1);
   auto [command, into] = add_command<bench_jetstream_arguments>(
       *group, chosen, "pub", "Publish to a stream, waiting for acknowledgements", &bench_jetstream_publish);
   add_common(command, into->base);
@@ -61,7 +60,6 @@ void add_round_trip(CLI::App& group, invocation& chosen, const std::string& name
 
 void add_bench_commands(CLI::App& app, invocation& chosen) {
   CLI::App* group = app.add_subcommand("bench", "Measure a server: pub, sub, js pub");
-  group->require_subcommand(1);
   auto [publisher, out] = add_command<bench_arguments>(*group, chosen, "pub", "Publish messages", &bench_publish);
   add_common(publisher, *out);
   add_size(publisher, out->size);
@@ -73,12 +71,10 @@ void add_bench_commands(CLI::App& app, invocation& chosen) {
 
 void add_account_commands(CLI::App& app, invocation& chosen) {
   CLI::App* account = app.add_subcommand("account", "The account of this connection");
-  account->require_subcommand(1);
   add_command<no_arguments>(*account, chosen, "info", "Show the connection and what the account uses",
                             [](session& in, const no_arguments&) { return show_account(in); });
   add_round_trip(app, chosen, "rtt");
   CLI::App* server = app.add_subcommand("server", "The server");
-  server->require_subcommand(1);
   add_round_trip(*server, chosen, "ping");
 }
 

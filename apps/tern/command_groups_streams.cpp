@@ -123,7 +123,6 @@ void add_consumer_rest(CLI::App& group, invocation& chosen) {
 void add_stream_commands(CLI::App& app, invocation& chosen) {
   CLI::App* group = app.add_subcommand("stream", "Streams: add, ls, info, get, purge, rm");
   group->alias("str");
-  group->require_subcommand(1);
   add_stream_add(*group, chosen);
   add_stream_reading(*group, chosen);
   add_stream_removing(*group, chosen);
@@ -132,7 +131,6 @@ void add_stream_commands(CLI::App& app, invocation& chosen) {
 void add_consumer_commands(CLI::App& app, invocation& chosen) {
   CLI::App* group = app.add_subcommand("consumer", "Consumers of a stream: add, ls, info, next, rm");
   group->alias("con");
-  group->require_subcommand(1);
   add_consumer_add(*group, chosen);
   add_consumer_rest(*group, chosen);
 }

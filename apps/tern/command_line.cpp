@@ -25,6 +25,18 @@ void add_global_options(CLI::App& app, global_options& into) {
   app.add_flag("-j,--json", into.json, "Records as JSON, one a line, as the server sent them");
 }
 
+constexpr const char* advice = "Run `tern --help`, or `--help` behind a command.\n";
+
+// Parsed well, but no command was named, or a group without one of its own.
+std::string missing_command(const CLI::App& app) {
+  std::string group;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    group += " " + at->get_name();
+  }
+  return "tern: error: a command is missing behind `tern" + group + "`\n" + advice;
+}
+
 std::string text_of(const CLI::App& app, const CLI::ParseError& problem, int& exit_code) {
   std::ostringstream out, mistake;
   exit_code = app.exit(problem, out, mistake) == 0 ? 0 : exit_usage;
@@ -49,9 +61,8 @@ invocation parse_command_line(const std::vector<std::string>& arguments, const g
   CLI::App app(about, "tern");
   app.set_version_flag("--version", "tern " TERN_VERSION);
   app.fallthrough();  // the options of all commands may stand anywhere
-  app.require_subcommand(1);
   app.failure_message([](const CLI::App*, const CLI::Error& problem) {
-    return "tern: error: " + std::string(problem.what()) + "\nRun `tern --help`, or `--help` behind a command.\n";
+    return "tern: error: " + std::string(problem.what()) + "\n" + advice;
   });
   add_global_options(app, out.globals);
   add_message_commands(app, out);
@@ -64,6 +75,11 @@ invocation parse_command_line(const std::vector<std::string>& arguments, const g
   } catch (const CLI::ParseError& problem) {
     out.action = nullptr;
     out.said = text_of(app, problem, out.exit_code);
+    return out;
+  }
+  if (!out.action) {
+    out.said = missing_command(app);
+    out.exit_code = exit_usage;
   }
   return out;
 }

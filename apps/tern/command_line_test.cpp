@@ -32,13 +32,15 @@ TEST(command_lines, keep_what_the_environment_said_when_they_do_not_say_otherwis
 }
 
 TEST(command_lines, that_are_wrong_end_with_code_two_and_say_why) {
-  for (const auto& [arguments, why] : {std::pair<std::vector<std::string>, std::string>{{}, "subcommand"},
+  for (const auto& [arguments, why] : {std::pair<std::vector<std::string>, std::string>{{}, "behind `tern`"},
                                        {{"dance"}, "dance"},
                                        {{"pub"}, "subject is required"},
                                        {{"pub", "a", "b", "--bad"}, "--bad"},
                                        {{"pub", "a", "b", "--count", "0"}, "--count"},
                                        {{"sub", "a", "--timeout", "soon"}, "'soon' is no duration"},
-                                       {{"stream"}, "subcommand"},
+                                       {{"stream"}, "behind `tern stream`"},
+                                       {{"bench", "js"}, "behind `tern bench js`"},
+                                       {{"stream", "dance"}, "dance"},
                                        {{"bench", "pub", "x", "--clients", "100000"}, "--clients"}}) {
     const auto found = parsed(arguments);
     EXPECT_FALSE(found.action);

@@ -84,7 +84,7 @@ result<client::connection> session::connect(lifetime how) {
   });
   auto connected = client::connection::connect(settings).get();
   if (!connected && connected.error().code() == errc::connect_failed) {
-    return fail(errc::connect_failed, "cannot connect to " + options_.server + ": " + connected.error().message(),
+    return fail(errc::connect_failed, "cannot connect: " + connected.error().message(),
                 "is a server running there? --server names another one");
   }
   return connected;

@@ -3,9 +3,9 @@
 
     run_both.py TERND SCRIPT
 
-SCRIPT gets the URL of a fresh server with JetStream as its only argument and prints what its client saw, one fact a line,
-nothing that differs from run to run. A missing client or reference server is a failure, not a skip: tools/setup test
-installs all of them.
+SCRIPT runs in a directory of its own, gets the URL of a fresh server with JetStream as its only argument and prints what
+its client saw, one fact a line, nothing that differs from run to run. A missing client or reference server is a failure,
+not a skip: tools/setup test installs all of them.
 """
 import difflib, os, shutil, socket, subprocess, sys, tempfile
 
@@ -30,7 +30,7 @@ def run(server, script):
         environment = dict(os.environ, NODE_PATH=f"{TOOLS}/node/node_modules", TERN_NODE_MODULES=f"{TOOLS}/node/node_modules",
                            XDG_CONFIG_HOME=directory, HOME=directory, NATS_URL=f"nats://127.0.0.1:{port}")
         environment["PATH"] = f"{TOOLS}/venv/bin:{TOOLS}/bin:" + environment["PATH"]
-        done = subprocess.run(runner + [script, f"nats://127.0.0.1:{port}"], env=environment, text=True,
+        done = subprocess.run(runner + [script, f"nats://127.0.0.1:{port}"], env=environment, text=True, cwd=directory,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return done.returncode, done.stdout
     finally:
@@ -57,7 +57,7 @@ def wait_until_ready(process, port, log):
 
 
 def main():
-    ternd, script = sys.argv[1], sys.argv[2]
+    ternd, script = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     reference = shutil.which("nats-server", path=f"{TOOLS}/venv/bin:" + os.environ["PATH"])
     if reference is None:
         sys.exit("nats-server is missing: run tools/setup test")
