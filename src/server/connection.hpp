@@ -127,6 +127,7 @@ class connection final : public routing::receiver {
     timer_queue::timer deadline;  // of a write, or of lingering
     timer_queue::timer pause;     // of reading
     std::size_t batch_total = 0, batch_left = 0, batch_pieces = 0;
+    time_point batch_began{};     // a write in the same turn, just before the socket was full, belongs to it
     std::string held;             // input that was read before the pause
     const connection* receiver = nullptr;
     std::size_t swallowed = 0;

@@ -181,6 +181,7 @@ void connection::begin_batch() {
   trouble& state = in_trouble();
   state.batch_total = state.batch_left = output_.size();
   state.batch_pieces = output_.pieces();
+  state.batch_began = server_.now();
   if (state.batch_total == 0) state.deadline.disarm();
   else state.deadline.arm(server_.now() + server_.settings.write_deadline);
 }
@@ -207,7 +208,7 @@ void connection::on_write_deadline() {
   server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " + to_go_duration(server_.settings.write_deadline) +
                    " exceeded with " + std::to_string(state.batch_pieces) + " chunks of " +
                    std::to_string(state.batch_total) + " total bytes.");
-  const bool wrote_some = last_write_at_ + server_.settings.write_deadline >= server_.now();
+  const bool wrote_some = last_write_at_ >= state.batch_began;
   if (server_.settings.write_timeout == write_timeout_policy::retry && wrote_some) return begin_batch();
   close(close_reason::slow_consumer_deadline);
 }

@@ -161,6 +161,22 @@ TEST(connection, a_reader_that_catches_up_before_the_write_deadline_stays_core_2
   EXPECT_EQ(world.under_test->connections().size(), 2u);
 }
 
+TEST(connection, with_retry_a_reader_is_kept_while_it_takes_something_core_2_9) {
+  options settings;
+  settings.write_timeout = write_timeout_policy::retry;
+  test_world world(settings, 64 << 10);
+  test_client slow(world), publisher(world);
+  slow.connect();
+  publisher.connect();
+  slow.send("SUB foo 1\r\n");
+  publisher.send(publish("foo", std::string(500'000, 'x')));
+  world.advance(11s);
+  EXPECT_EQ(world.under_test->context().slow_consumers, 1u);
+  EXPECT_EQ(world.under_test->connections().size(), 2u) << "the first write of the batch was taken";
+  world.advance(10s);
+  EXPECT_EQ(world.under_test->connections().size(), 1u) << "a whole deadline passed with nothing taken";
+}
+
 TEST(connection, a_publisher_waits_at_most_10_ms_for_a_full_receiver_core_2_9) {
   options settings;
   settings.max_pending = 1'000'000;
