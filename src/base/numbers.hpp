@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,13 +13,13 @@ namespace tern {
 inline void append_decimal(std::string& out, std::uint64_t value) {
   char digits[20];
   const auto end = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end.ptr);
+  out.append(digits, static_cast<std::size_t>(end.ptr - digits));
 }
 
 inline void append_signed_decimal(std::string& out, std::int64_t value) {
   char digits[21];
   const auto end = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end.ptr);
+  out.append(digits, static_cast<std::size_t>(end.ptr - digits));
 }
 
 // Digits only, all of them: no sign, no blanks, no empty text, no overflow.
