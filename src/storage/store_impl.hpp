@@ -194,6 +194,7 @@ class store_impl final : public store {
   std::vector<erase_request> to_erase_;
   std::vector<std::pair<std::uint32_t, std::string>> gone_consumers_;  // whose files go with the next state: stream id, base
 
+  std::vector<std::pair<std::uint32_t, std::string>> settling_gone_;   // of the settling that is in flight
   commit_batch* applying_ = nullptr;  // the batch whose messages are being committed
 
   bool settles_ = false;

@@ -29,7 +29,10 @@ struct model_message {
 struct model_consumer {
   std::string metadata;
   std::uint64_t deltas = 0;
-  friend bool operator==(const model_consumer&, const model_consumer&) = default;
+  std::size_t incarnation = 0;  // tells one from a later one of the same name; not compared
+  friend bool operator==(const model_consumer& left, const model_consumer& right) {
+    return left.metadata == right.metadata && left.deltas == right.deltas;
+  }
 };
 
 struct model_stream {
@@ -118,6 +121,7 @@ class store_machine {
   model_state base_;              // before the history
   std::vector<change> history_;
   std::size_t confirmed_ = 0;     // so many changes must survive
+  std::size_t incarnations_ = 0;
   // After failed commits: the histories as they were, whose unconfirmed ends may be on the disk all the same, until
   // something later is confirmed.
   std::vector<std::vector<change>> doubtful_;

@@ -30,14 +30,20 @@ void take_deltas_out(model_state& from) {
   }
 }
 
-// Nobody has fewer deltas in `left`.
-bool deltas_at_most(const model_state& left, const model_state& right) {
-  for (const auto& [name, stream] : left) {
-    const auto other = right.find(name);
-    if (other == right.end()) continue;
+// Nobody who is the same in `shape` has more deltas in `left`.
+bool deltas_at_most(const model_state& left, const model_state& right, const model_state& shape) {
+  for (const auto& [name, stream] : shape) {
     for (const auto& [consumer, state] : stream.consumers) {
-      const auto same = other->second.consumers.find(consumer);
-      if (same != other->second.consumers.end() && state.deltas > same->second.deltas) return false;
+      std::uint64_t of_left = 0, of_right = ~std::uint64_t{0};
+      for (const auto* side : {&left, &right}) {
+        const auto other = side->find(name);
+        if (other == side->end()) continue;
+        const auto same = other->second.consumers.find(consumer);
+        if (same == other->second.consumers.end()) continue;
+        if (same->second.incarnation != 0 && same->second.incarnation != state.incarnation) continue;
+        (side == &left ? of_left : of_right) = same->second.deltas;
+      }
+      if (of_left > of_right) return false;
     }
   }
   return true;
@@ -133,6 +139,9 @@ std::optional<std::string> store_machine::check() {
              describe(after(history_, history_.size())) + "shown:\n" + describe(shown));
   }
   base_ = shown;
+  for (auto& [name, stream] : base_) {
+    for (auto& [consumer, state] : stream.consumers) state.incarnation = ++incarnations_;
+  }
   history_.clear();
   confirmed_ = 0;
   doubtful_.clear();
@@ -244,7 +253,10 @@ bool store_machine::is_prefix(const model_state& shown, const std::vector<change
       auto left = state, right = shown;
       take_deltas_out(left);
       take_deltas_out(right);
-      if (left == right && deltas_at_most(least, shown) && deltas_at_most(shown, after(history, history.size()))) return true;
+      if (left == right && deltas_at_most(least, shown, state) &&
+          deltas_at_most(shown, after(history, history.size()), state)) {
+        return true;
+      }
     }
     if (at == history.size()) return false;
     history[at].apply(state);
@@ -362,7 +374,9 @@ void store_machine::create_consumer(const std::string& name, const std::string& 
   find(name)->create_consumer(consumer, "made", false);
   adopt_consumer(name, consumer, 0);
   record("create consumer " + name + " " + consumer,
-         [name, consumer](model_state& state) { state.at(name).consumers[consumer] = {"made", 0}; });
+         [name, consumer, incarnation = ++incarnations_](model_state& state) {
+           state.at(name).consumers[consumer] = {"made", 0, incarnation};
+         });
 }
 
 void store_machine::remove_consumer(const std::string& name, const std::string& consumer) {

@@ -56,7 +56,9 @@ void store_impl::settle_step() {
 
 void store_impl::on_stream_settled(std::uint32_t id, result<void> outcome) {
   settle_in_flight_ = false;
+  const auto gone = std::exchange(settling_gone_, {});
   if (stream_entry* entry = find_entry(id)) {
+    if (!outcome) gone_consumers_.insert(gone_consumers_.end(), gone.begin(), gone.end());
     entry->messages->flushed(outcome.has_value());
     entry->messages->settled(outcome.has_value());
     if (!outcome) {
@@ -126,6 +128,7 @@ result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batc
   for (const auto& [stream, base] : gone_consumers_) {
     if (stream != what.id) continue;
     remove_state(batch, base);
+    settling_gone_.emplace_back(stream, base);
     removed = true;
   }
   std::erase_if(gone_consumers_, [&](const auto& each) { return each.first == what.id; });
