@@ -16,7 +16,8 @@ struct clients {
 boost::asio::awaitable<std::variant<captured, outcome>> capture(const payment& what, nats::delivered_count attempt,
                                                                 state<bank> bank) {
   if (attempt > 1) log::info("seen before", {{"payment", what.id}, {"delivered", attempt}});
-  switch (co_await bank->capture(what)) {
+  const charge answered = co_await bank->capture(what);  // named first: gcc 12 breaks `switch (co_await ...)`
+  switch (answered) {
     case charge::ok: break;
     case charge::busy: co_return retry_after(bank->back_off());  // past its rate limit: the server holds it that long
     case charge::unavailable: co_return retry();                 // no answer: again at once
@@ -38,6 +39,7 @@ outcome refresh(const captured& what) {
 auto capturing(const settings& with) {
   return subscriber(jetstream("payments.authorized").stream("PAYMENTS").durable("capture").ack_wait(with.ack_wait), capture)
       .name("capture")
+      .workers(with.workers)
       .reply<captured>();
 }
 

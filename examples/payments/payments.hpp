@@ -66,6 +66,7 @@ struct settings {
   std::shared_ptr<payments::bank> bank;                      // default: one of its own
   std::chrono::nanoseconds busy_delay = std::chrono::seconds(30);  // of its own bank
   std::chrono::nanoseconds ack_wait = std::chrono::seconds(60);  // above the slowest answer of the bank
+  std::size_t workers = 1;                                   // payments at once
   bool keep_alive = false;                                   // or tell the server that we are still at it
   bool capped = true;                                        // five attempts, then payments.dead
   std::shared_ptr<tern::service::log_sink> log;              // default: the standard error stream

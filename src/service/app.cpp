@@ -81,7 +81,7 @@ client::operation<running_app> app::start() {
   guard->core = std::make_shared<detail::app_core>(std::move(definition_), guard->loop->loop());
   auto waiter = std::make_shared<client::detail::operation_state<running_app>>(guard->loop->loop().shard);
   guard->loop->loop().shard->post([guard, waiter] {
-    boost::asio::co_spawn(guard->loop->loop().shard->context(), guard->core->start_up(), [guard, waiter](std::exception_ptr problem, result<void> done) {
+    boost::asio::co_spawn(guard->core->executor(), guard->core->start_up(), [guard, waiter](std::exception_ptr problem, result<void> done) {
       if (problem) done = fail(errc::handler_failed, "a start-up hook threw");
       if (done) {
         waiter->complete(running_app(std::shared_ptr<detail::app_core>(guard, guard->core.get())));
@@ -180,21 +180,29 @@ int run_main(int argc, char** argv, app (*make)()) {
 client::operation<error> running_app::stopping() { return core_->wait_for_failure(); }
 service::health running_app::health() const { return core_->health(); }
 service::publisher running_app::publisher(std::string_view broker) const { return service::publisher(core_->link(broker)); }
+boost::asio::any_io_executor running_app::executor() const { return core_->executor(); }
 std::optional<subscription_counters> running_app::counters(std::string_view subscription) const { return core_->counters(subscription); }
 client::operation<void> running_app::shutdown() { return core_->request_shutdown(); }
 
 // --- time by the application's clock ---
 
+namespace {
+
+detail::app_core& app_here() {
+  if (detail::app_core* app = detail::current_app()) return *app;
+  throw std::logic_error("only handlers and hooks have an application's clock");
+}
+
+}  // namespace
+
 boost::asio::awaitable<void> sleep_for(std::chrono::nanoseconds duration) {
-  runtime::shard& shard = detail::current_app()->shard();
-  auto waiter = std::make_shared<client::detail::operation_state<void>>(nullptr);
-  timer_queue::timer timer(shard.timers(), [waiter] { waiter->complete({}); });
-  timer.arm(shard.now() + duration);
-  client::operation<void> elapsed(waiter);
+  client::operation<void> elapsed = app_here().pause(duration);
   auto done = co_await std::move(elapsed);
   if (!done) throw boost::system::system_error(boost::asio::error::operation_aborted);
 }
 
-time_point now() { return detail::current_app()->shard().now(); }
+time_point now() { return app_here().shard().now(); }
+
+std::chrono::nanoseconds deadline::left() const { return std::max(at - now(), std::chrono::nanoseconds(0)); }
 
 }  // namespace tern::service

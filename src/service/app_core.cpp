@@ -1,6 +1,7 @@
 #include "service/app_core.hpp"
 
 #include "client/connect_on.hpp"
+#include "service/app_executor.hpp"
 #include "service/coroutines.hpp"
 #include "service/subscription_loop.hpp"
 #include "service/validation.hpp"
@@ -10,9 +11,30 @@
 #include <ranges>
 
 namespace tern::service::detail {
+
+// One wait; its timer lives as long as somebody may still be woken by it.
+struct paused {
+  paused(timer_queue& timers, const void* loop)
+      : waiter(std::make_shared<client::detail::operation_state<void>>(loop)),
+        timer(timers, [state = waiter] { state->complete({}); }) {}
+  std::shared_ptr<client::detail::operation_state<void>> waiter;
+  timer_queue::timer timer;
+};
+
 namespace {
 
 thread_local app_core* app_of_this_thread = nullptr;
+
+// In a catch block: what a hook threw.
+error thrown_by(std::string_view hook) {
+  try {
+    throw;
+  } catch (const std::exception& problem) {
+    return error(errc::handler_failed, std::string(hook) + " hook threw: " + problem.what());
+  } catch (...) {
+    return error(errc::handler_failed, std::string(hook) + " hook threw something that is no std::exception");
+  }
+}
 
 }  // namespace
 
@@ -45,12 +67,15 @@ boost::asio::awaitable<result<void>> app_core::start_up() {
   if (done) done = co_await run_after_startup();
   if (done) {
     started_ = true;
+    // A handler may have failed before the last hook had run.
+    if (failure_) boost::asio::co_spawn(executor(), shut_down(), [](std::exception_ptr, const result<void>&) {});
     co_return done;
   }
   stopping_ = true;
   co_await stop_subscriptions();
   co_await wait_until_drained();
   co_await close_brokers();
+  release_state();
   set_health(health_status::stopped, done.error().message());
   co_return done;
 }
@@ -58,7 +83,12 @@ boost::asio::awaitable<result<void>> app_core::start_up() {
 boost::asio::awaitable<result<void>> app_core::run_startup_hooks() {
   state_ = std::make_shared<std::monostate>();
   for (auto& hook : definition_->on_startup) {
-    auto next = co_await hook(state_);
+    result<erased_state> next;
+    try {
+      next = co_await hook(state_);
+    } catch (...) {
+      next = std::unexpected(thrown_by("on_startup"));
+    }
     if (!next) co_return std::unexpected(std::move(next).error());
     state_ = *std::move(next);
   }
@@ -69,6 +99,10 @@ boost::asio::awaitable<result<void>> app_core::connect_brokers() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     client::options options = definition_->brokers[i].connect;
     if (options.get().name.empty()) options.name(definition_->name);
+    options.on_event([weak = weak_from_this(), broker = links_[i]->name(), own = options.get().on_event](const client::connection_event& event) {
+      if (const auto self = weak.lock()) self->on_connection_event(broker, event);
+      if (own) own(event);
+    });
     auto connected = co_await client::connect_on(*loop_.shard, *loop_.network, options);
     if (!connected) co_return std::unexpected(std::move(connected).error().within("broker " + links_[i]->name()));
     links_[i]->open(*std::move(connected));
@@ -98,15 +132,46 @@ boost::asio::awaitable<result<void>> app_core::open_subscriptions() {
 boost::asio::awaitable<result<void>> app_core::run_after_startup() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     for (auto& hook : definition_->brokers[i].after_startup) {
-      auto done = co_await hook(publisher(links_[i]));
+      result<void> done;
+      try {
+        done = co_await hook(publisher(links_[i]));
+      } catch (...) {
+        done = std::unexpected(thrown_by("after_startup"));
+      }
       if (!done) co_return done;
     }
   }
   for (auto& hook : definition_->after_startup) {
-    auto done = co_await hook(state_.get());
+    result<void> done;
+    try {
+      done = co_await hook(state_.get());
+    } catch (...) {
+      done = std::unexpected(thrown_by("after_startup"));
+    }
     if (!done) co_return done;
   }
   co_return result<void>();
+}
+
+// A lost connection is no failure: the client reconnects. Until then nothing is ready; what Core missed is said once (18).
+void app_core::on_connection_event(const std::string& broker, const client::connection_event& event) {
+  using kind = client::connection_event::kind;
+  const std::string place = "broker " + broker;
+  if (event.what == kind::disconnected) {
+    mark_degraded(place, "disconnected: " + event.reason.message());
+    log(log_level::warn, "connection lost", {{"broker", broker}, {"error", event.reason.message()}});
+  } else if (event.what == kind::reconnected) {
+    clear_degraded(place);
+    log(log_level::warn, "connected again, Core messages of the gap are lost",
+        {{"broker", broker}, {"server", event.server}, {"gap_ms", std::chrono::duration_cast<std::chrono::milliseconds>(event.gap).count()}});
+  } else if (event.what == kind::slow_consumer) {
+    log(log_level::warn, "messages are dropped, a subscription's buffer is full", {{"broker", broker}, {"subject", event.subject}});
+  } else if (event.what == kind::server_error) {
+    log(log_level::warn, "the server reports an error", {{"broker", broker}, {"error", event.reason.message()}});
+  } else if (event.what == kind::closed && !stopping_) {
+    mark_degraded(place, "closed: " + event.reason.message());
+    log(log_level::error, "connection closed for good", {{"broker", broker}, {"error", event.reason.message()}});
+  }
 }
 
 // --- the end (15) ---
@@ -153,6 +218,7 @@ boost::asio::awaitable<result<void>> app_core::shut_down_once() {
   }
   co_await close_brokers();
   co_await run_hooks(definition_->after_shutdown, "after_shutdown");
+  release_state();
   if (failure_) {
     done = std::unexpected(*failure_);
   } else {
@@ -198,18 +264,28 @@ boost::asio::awaitable<void> app_core::close_brokers() {
 
 boost::asio::awaitable<void> app_core::run_hooks(std::vector<hook_function>& hooks, std::string_view which) {
   for (auto& hook : hooks) {
-    auto done = co_await hook(state_.get());
+    result<void> done;
+    try {
+      done = co_await hook(state_.get());
+    } catch (...) {
+      done = std::unexpected(thrown_by(which));
+    }
     if (!done) log(log_level::error, "hook failed", {{"hook", which}, {"error", done.error().message()}});
   }
 }
 
 void app_core::abandon() {
   stopping_ = true;
+  for (const auto& each : subscriptions_) each->abandon();
   for (const auto& link : links_) {
     if (link->state() != broker_link::phase::open) continue;
     link->mark_closed();
     link->connection().close().then([](result<void>) {});
   }
+  for (const auto& each : std::exchange(pauses_, {})) {
+    if (const auto waiting = each.lock()) waiting->waiter->cancel();
+  }
+  if (drained_) drained_->complete({});
   set_health(health_status::stopped);
 }
 
@@ -224,18 +300,39 @@ void app_core::fail_fast(error why) {
     waiters.swap(failure_waiters_);
   }
   for (auto& waiter : waiters) waiter->complete(result<error>(why));
-  if (started_) boost::asio::co_spawn(loop_.shard->context(), shut_down(), [](std::exception_ptr, const result<void>&) {});
+  if (started_) boost::asio::co_spawn(executor(), shut_down(), [](std::exception_ptr, const result<void>&) {});
 }
 
 // --- what runs beside deliveries ---
 
 void app_core::spawn_continuation(outcome::continuation work) {
   ++continuations_;
-  boost::asio::co_spawn(loop_.shard->context(), work(), [self = shared_from_this(), work](std::exception_ptr problem) {
+  // The coroutine refers to the callable's captures, so this very object stays until it has ended.
+  auto kept = std::make_shared<outcome::continuation>(std::move(work));
+  boost::asio::co_spawn(executor(), (*kept)(), [self = shared_from_this(), kept](std::exception_ptr problem) {
     --self->continuations_;
     if (problem) self->log(log_level::error, "work after a settlement failed", {});
     self->check_drained();
   });
+}
+
+boost::asio::any_io_executor app_core::executor() {
+  if (loop_.shared) return app_executor(loop_.shard->context(), weak_from_this());
+  return loop_.shard->context().get_executor();
+}
+
+client::operation<void> app_core::pause(std::chrono::nanoseconds duration) {
+  auto wait = std::make_shared<paused>(loop_.shard->timers(), nullptr);
+  wait->timer.arm(loop_.shard->now() + duration);
+  if (pauses_.size() == pauses_.capacity()) std::erase_if(pauses_, [](const auto& each) { return each.expired(); });
+  pauses_.push_back(wait);
+  // The operation's state is part of the wait and keeps the whole of it.
+  return client::operation<void>(std::shared_ptr<client::detail::operation_state<void>>(wait, wait->waiter.get()));
+}
+
+// Handlers that were abandoned may still look at it, so with those it stays until the application goes.
+void app_core::release_state() {
+  if (what_is_going_on().running_handlers == 0) state_.reset();
 }
 
 activity app_core::what_is_going_on() const {
@@ -308,7 +405,7 @@ client::operation<error> app_core::wait_for_failure() {
 client::operation<void> app_core::request_shutdown() {
   auto waiter = std::make_shared<client::detail::operation_state<void>>(loop_.shard);
   loop_.shard->post([self = shared_from_this(), waiter] {
-    boost::asio::co_spawn(self->loop_.shard->context(), self->shut_down(), [waiter](std::exception_ptr, result<void> done) { waiter->complete(std::move(done)); });
+    boost::asio::co_spawn(self->executor(), self->shut_down(), [waiter](std::exception_ptr, result<void> done) { waiter->complete(std::move(done)); });
   });
   return client::operation<void>(std::move(waiter));
 }

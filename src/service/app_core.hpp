@@ -8,6 +8,7 @@
 #include <tern/service/app.hpp>
 #include <tern/service/detail/definition.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <functional>
@@ -20,6 +21,7 @@
 namespace tern::service::detail {
 
 class subscription_loop;
+struct paused;
 
 // What is going on, for whoever drives a paused clock: work that will go on by itself, without time passing.
 struct activity {
@@ -53,6 +55,10 @@ class app_core : public std::enable_shared_from_this<app_core> {
 
   // --- for subscriptions; the loop's thread ---
   runtime::shard& shard() { return *loop_.shard; }
+  // What coroutines of this application run on.
+  boost::asio::any_io_executor executor();
+  // Waits by the application's clock.
+  client::operation<void> pause(std::chrono::nanoseconds duration);
   void* state() { return state_.get(); }
   const app_definition& definition() const { return *definition_; }
   void log(log_level level, std::string_view text, std::vector<log_field> fields);
@@ -84,6 +90,8 @@ class app_core : public std::enable_shared_from_this<app_core> {
   boost::asio::awaitable<void> stop_subscriptions();
   boost::asio::awaitable<void> run_hooks(std::vector<hook_function>& hooks, std::string_view which);
   boost::asio::awaitable<result<void>> shut_down_once();
+  void on_connection_event(const std::string& broker, const client::connection_event& event);
+  void release_state();
   boost::asio::awaitable<void> wait_until_drained();
   void check_drained();
   void set_health(health_status status, std::string reason = {});
@@ -96,6 +104,7 @@ class app_core : public std::enable_shared_from_this<app_core> {
   delivery_observer* observer_ = nullptr;
   std::shared_ptr<log_sink> sink_;
   std::size_t continuations_ = 0;
+  std::vector<std::weak_ptr<paused>> pauses_;                       // so that a crash ends them
   bool stopping_ = false;
   bool started_ = false;
   std::optional<error> failure_;

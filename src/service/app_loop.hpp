@@ -15,6 +15,7 @@ namespace tern::service::detail {
 struct app_loop {
   runtime::shard* shard = nullptr;
   runtime::transport* network = nullptr;
+  bool shared = false;  // other applications run on the same thread
 };
 
 // Real clock, real network. start() gives it a thread; run() uses the caller's.

@@ -33,6 +33,7 @@ bool belongs_to_original(std::string_view name) {
 
 boost::asio::awaitable<void> subscription_loop::run(std::shared_ptr<delivery_work> work) {
   const auto self = shared_from_this();
+  const auto app = app_.shared_from_this();
   if (what_.handler->asynchronous()) {
     auto ended = std::make_shared<client::detail::operation_state<void>>(nullptr);
     if (what_.options.timeout) {
@@ -43,7 +44,7 @@ boost::asio::awaitable<void> subscription_loop::run(std::shared_ptr<delivery_wor
       work->timer->arm(app_.shard().now() + what_.options.timeout->first);
     }
     // A coroutine of its own, so that cancelling it does not cancel the settlement.
-    boost::asio::co_spawn(app_.shard().context(), run_handler(work),
+    boost::asio::co_spawn(app_.executor(), run_handler(work),
                           boost::asio::bind_cancellation_slot(work->cancel.slot(), [ended, work](std::exception_ptr problem) {
                             if (problem) work->made.how = handled_how::cancelled;
                             ended->complete({});
@@ -70,6 +71,8 @@ outcome subscription_loop::decide(delivery_work& work) {
     made.replies.clear();
     return *work.timed_out;
   }
+  // An aborted operation is the handler's own affair unless we were the ones to abort it (9).
+  if (made.how == handled_how::cancelled && !app_.stopping()) made.how = handled_how::threw;
   switch (made.how) {
     case handled_how::completed:
       if (!made.error.empty()) app_.log(log_level::warn, made.error, {{"subscription", name()}, {"sequence", sequence}});
@@ -250,6 +253,7 @@ boost::asio::awaitable<void> subscription_loop::give_up(delivery_work& work, std
     sent = link_->send(what_.options.dead_letter, delivery.payload(), headers);
   }
   if (sent) {
+    work.dead_lettered = true;
     ++counters_.dead_lettered;
     dead_letter_backoff_.erase(sequence);
     app_.log(log_level::warn, "given up, sent to the dead letter subject",
@@ -271,24 +275,26 @@ boost::asio::awaitable<void> subscription_loop::give_up(delivery_work& work, std
 void subscription_loop::send_settlement(delivery_work& work) {
   if (!what_.is_jetstream()) return settle_core(work);
   const outcome& how = work.made.result;
+  work.answered = true;
   std::string body;
   std::string_view said;
   switch (how.kind()) {
     case outcome_kind::ack: body = "+ACK", said = "acked"; break;
     case outcome_kind::retry: body = "-NAK", said = "nacked"; break;
     case outcome_kind::retry_after: body = "-NAK {\"delay\":" + std::to_string(how.delay().count()) + "}", said = "nacked"; break;
-    case outcome_kind::drop: body = how.reason().empty() ? "+TERM" : "+TERM " + how.reason(), said = "terminated"; break;
+    case outcome_kind::drop: body = term_body(how), said = "terminated"; break;
     case outcome_kind::none: return settled(work, "unsettled");
   }
   if (auto sent = link_->settle(work.delivery->message().reply(), body); !sent) {
     note_settle_failure(*work.delivery, sent.error());
     return settled(work, sent.error().message());
   }
-  if (const auto& from = work.delivery->jetstream()) highest_settled_ = std::max(highest_settled_, from->stream_sequence);
+  note_settled(work);
   settled(work, said);
 }
 
 boost::asio::awaitable<void> subscription_loop::send_settlement_confirmed(delivery_work& work) {
+  work.answered = true;
   client::request_options options;
   options.timeout(ack_confirmation_patience);
   auto confirmed = co_await link_->connection().request(work.delivery->message().reply(), std::string_view("+ACK"), options);
@@ -297,8 +303,23 @@ boost::asio::awaitable<void> subscription_loop::send_settlement_confirmed(delive
     settled(work, confirmed.error().message());
     co_return;
   }
-  if (const auto& from = work.delivery->jetstream()) highest_settled_ = std::max(highest_settled_, from->stream_sequence);
+  note_settled(work);
   settled(work, "acked");
+}
+
+// How far an ephemeral consumer is done, in case it has to be made again: what comes back is not done.
+void subscription_loop::note_settled(const delivery_work& work) {
+  const outcome_kind kind = work.made.result.kind();
+  if (kind != outcome_kind::ack && kind != outcome_kind::drop) return;
+  if (const auto& from = work.delivery->jetstream()) highest_settled_ = std::max(highest_settled_, from->stream_sequence);
+}
+
+// Servers before 2.10.4 do not know the reason.
+std::string subscription_loop::term_body(const outcome& how) const {
+  if (how.reason().empty() || !knows_term_reason_) return "+TERM";
+  std::string text = how.reason();
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return "+TERM " + text;
 }
 
 // Core NATS has nothing to acknowledge. That is said, since whoever returns an outcome may believe in a redelivery.
@@ -306,7 +327,9 @@ void subscription_loop::settle_core(delivery_work& work) {
   const outcome& how = work.made.result;
   if (how.kind() == outcome_kind::none) return settled(work, "unsettled");
   if (work.made.how == handled_how::completed && !work.made.asks_for_settlement) return settled(work, "none");
-  if (how.kind() == outcome_kind::retry_after) {
+  if (work.dead_lettered) return settled(work, "dead_lettered");
+  const bool has_destination = std::holds_alternative<core>(what_.from) || !what_.options.retry_to.empty();
+  if (how.kind() == outcome_kind::retry_after && has_destination) {
     schedule_copy(*work.delivery, how.delay());
     return settled(work, "copied");
   }

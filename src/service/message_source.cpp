@@ -16,6 +16,8 @@ class pull_source final : public message_source {
     stream_.next().then([then = std::move(then)](result<client::jetstream_message> item) { then(plain(std::move(item))); });
   }
   bool ended() const override { return stream_.ended(); }
+  bool degraded() const override { return stream_.degraded(); }
+  std::vector<std::string> waiting_replies() const override { return stream_.waiting_replies(); }
   std::vector<client::message> cancel() override {
     std::vector<client::message> left;
     for (auto& message : stream_.cancel()) left.push_back(std::move(message).release());
@@ -41,11 +43,11 @@ class core_source final : public message_source {
   }
   void next(std::function<void(result<client::message>)> then) override { subscription_.next().then(std::move(then)); }
   bool ended() const override { return !subscription_.active() && subscription_.pending() == 0; }
+  bool degraded() const override { return false; }
+  std::vector<std::string> waiting_replies() const override { return {}; }
   std::vector<client::message> cancel() override {
     subscription_.unsubscribe();
-    std::vector<client::message> left;  // sent before the interest ended: at most once means that they are handled
-    while (auto item = subscription_.try_next()) left.push_back(std::move(*item));
-    return left;
+    return {};  // what waits here is lost, as Core permits
   }
 
  private:

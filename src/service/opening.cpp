@@ -8,6 +8,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <charconv>
+
 namespace tern::service::detail {
 namespace {
 
@@ -60,16 +62,48 @@ std::string difference(const client::consumer_config& wanted, const client::cons
     for (const auto& filter : of.filter_subjects) all += (all.empty() ? "" : ",") + filter;
     return all;
   };
-  const auto number = [](const auto& value) { return value ? std::to_string(*value) : std::string("-1"); };
+  const auto number = [](const auto& value) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) {
+      return std::to_string(value);
+    } else {
+      return value ? std::to_string(*value) : std::string("-1");
+    }
+  };
   compare("filter", filters(wanted), filters(existing));
   compare("deliver_policy", std::string(codec::to_word(wanted.deliver_policy)), std::string(codec::to_word(existing.deliver_policy)));
   compare("ack_policy", std::string(codec::to_word(wanted.ack_policy)), std::string(codec::to_word(existing.ack_policy)));
   compare("ack_wait", std::to_string(wanted.ack_wait.value_or(nanoseconds(0)).count()) + "ns",
           std::to_string(existing.ack_wait.value_or(nanoseconds(0)).count()) + "ns");
+  if (wanted.opt_start_seq) compare("opt_start_seq", number(wanted.opt_start_seq), number(existing.opt_start_seq));
   compare("max_ack_pending", number(wanted.max_ack_pending), number(existing.max_ack_pending));
   if (wanted.max_deliver) compare("max_deliver", number(wanted.max_deliver), number(existing.max_deliver));
+  const auto waits = [](const std::vector<nanoseconds>& of) {
+    std::string all = "[";
+    for (const auto& each : of) all += (all.size() == 1 ? "" : ",") + std::to_string(each.count()) + "ns";
+    return all + "]";
+  };
+  if (!wanted.backoff.empty()) compare("backoff", waits(wanted.backoff), waits(existing.backoff));
+  if (wanted.inactive_threshold) {
+    compare("inactive_threshold", number(wanted.inactive_threshold->count()), number(existing.inactive_threshold.value_or(nanoseconds(0)).count()));
+  }
+  for (const auto& [key, value] : wanted.metadata) {
+    const auto found = existing.metadata.find(key);
+    compare("metadata " + key, value, found == existing.metadata.end() ? "nothing" : found->second);
+  }
   if (existing.deliver_subject && !existing.deliver_subject->empty()) text += std::string(text.empty() ? "" : "; ") + "it is push based";
   return text;
+}
+
+// "2.10.4" and later; a version that cannot be read counts as new.
+bool knows_term_reason(std::string_view version) {
+  unsigned parts[3] = {};
+  for (unsigned& part : parts) {
+    const auto [end, problem] = std::from_chars(version.data(), version.data() + version.size(), part);
+    if (problem != std::errc{}) return true;
+    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
+    if (!version.empty()) version.remove_prefix(1);
+  }
+  return std::tie(parts[0], parts[1], parts[2]) >= std::make_tuple(2u, 10u, 4u);
 }
 
 error cannot_subscribe(const std::string& name, error&& why) {
@@ -106,6 +140,7 @@ boost::asio::awaitable<result<void>> subscription_loop::open_core(const std::str
 }
 
 boost::asio::awaitable<result<void>> subscription_loop::open_jetstream(const jetstream_consumer& from) {
+  knows_term_reason_ = knows_term_reason(link_->connection().server().version);
   auto ensured = co_await ensure_consumer(from);
   if (!ensured) co_return ensured;
   if (what_.options.max_attempts && !from.binds() && !what_.options.dead_letter.empty()) {
@@ -203,7 +238,7 @@ boost::asio::awaitable<result<void>> subscription_loop::watch_max_deliveries(con
           std::uint64_t deliveries = 0;
         };
         if (auto told = codec::read_json<record>(advisory.payload())) {
-          boost::asio::co_spawn(self->app_.shard().context(), self->dead_letter_by_sequence(told->stream_seq, told->deliveries), rethrow_nothing);
+          boost::asio::co_spawn(self->app_.executor(), self->dead_letter_by_sequence(told->stream_seq, told->deliveries), rethrow_nothing);
         }
       },
       options);
@@ -214,6 +249,7 @@ boost::asio::awaitable<result<void>> subscription_loop::watch_max_deliveries(con
 
 boost::asio::awaitable<void> subscription_loop::dead_letter_by_sequence(std::uint64_t sequence, std::uint64_t deliveries) {
   const auto self = shared_from_this();
+  const auto app = app_.shared_from_this();
   const std::string stream = std::get<jetstream_consumer>(what_.from).stream();
   auto stored = co_await link_->streams().get_message(stream, sequence);
   if (!stored) {
@@ -229,12 +265,24 @@ boost::asio::awaitable<void> subscription_loop::dead_letter_by_sequence(std::uin
   headers.set("Tern-Dead-Stream", stream);
   headers.set("Tern-Dead-Sequence", std::to_string(sequence));
   headers.set("Nats-Msg-Id", "dlq:" + stream + ':' + std::to_string(sequence) + ':' + consumer_);
-  auto sent = co_await link_->send_confirmed(what_.options.dead_letter, stored->payload, std::move(headers));
-  if (sent) {
-    ++counters_.dead_lettered;
-    app_.log(log_level::warn, "given up, sent to the dead letter subject", {{"subscription", name()}, {"sequence", sequence}, {"attempts", deliveries}});
-  } else {
+  // Nobody delivers it again, so this is tried until it succeeds or the application ends; the stream still has it.
+  std::chrono::nanoseconds pause = std::chrono::seconds(1);
+  while (!app_.stopping()) {
+    result<void> sent;
+    if (what_.options.dead_letter_confirmed) {
+      auto acknowledged = co_await link_->send_confirmed(what_.options.dead_letter, stored->payload, headers);
+      if (!acknowledged) sent = std::unexpected(std::move(acknowledged).error());
+    } else {
+      sent = link_->send(what_.options.dead_letter, stored->payload, headers);
+    }
+    if (sent) {
+      ++counters_.dead_lettered;
+      app_.log(log_level::warn, "given up, sent to the dead letter subject", {{"subscription", name()}, {"sequence", sequence}, {"attempts", deliveries}});
+      co_return;
+    }
     app_.log(log_level::error, "the dead letter could not be published", {{"subscription", name()}, {"sequence", sequence}, {"error", sent.error().message()}});
+    (void)co_await app_.pause(pause);
+    pause = std::min<std::chrono::nanoseconds>(pause * 2, std::chrono::minutes(1));
   }
 }
 

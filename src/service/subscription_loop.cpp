@@ -10,8 +10,7 @@ namespace {
 
 // After so many messages in one go the loop gets its turn back, so that one busy subscription does not hold up others.
 constexpr std::size_t messages_per_pump = 256;
-constexpr std::chrono::milliseconds default_linger(10);
-constexpr std::chrono::milliseconds empty_fetch_pause(100);
+constexpr std::chrono::seconds health_look(1);
 
 }  // namespace
 
@@ -25,17 +24,18 @@ subscription_loop::~subscription_loop() = default;
 
 result<void> subscription_loop::begin_taking() {
   taking_ = true;
-  if (what_.options.batch) {
-    for (std::size_t worker = 0; worker < what_.options.workers; ++worker) {
-      boost::asio::co_spawn(app_.shard().context(), run_batches(), rethrow_nothing);
-    }
-    return {};
-  }
+  ++opening_;
   if (what_.options.keep_alive && what_.is_jetstream()) {
     keep_alive_timer_ = std::make_unique<timer_queue::timer>(app_.shard().timers(), [this] { keep_alive_tick(); });
     keep_alive_timer_->arm(app_.shard().now() + std::get<jetstream_consumer>(what_.from).ack_wait() / 2);
   }
-  pump_later();
+  if (what_.options.batch) {
+    for (std::size_t worker = 0; worker < what_.options.workers; ++worker) {
+      boost::asio::co_spawn(app_.executor(), run_batches(opening_), rethrow_nothing);
+    }
+  } else {
+    pump_later();
+  }
   return {};
 }
 
@@ -84,13 +84,18 @@ void subscription_loop::wait_for_next() {
     } else if (self->taking_ && item.error().code() != errc::closed && item.error().code() != errc::cancelled) {
       self->on_item_error(item.error());
     }
-    self->pump_later();
+    if (!self->what_.options.batch) return self->pump_later();
+    while (!self->arrivals_.empty()) {
+      const auto worker = self->arrivals_.front().lock();
+      self->arrivals_.erase(self->arrivals_.begin());
+      if (worker && worker->complete({})) break;
+    }
   });
 }
 
 void subscription_loop::take(client::message&& received) {
   if (!taking_) return give_back(received);
-  if (running_ >= what_.options.workers || !held_.empty()) {
+  if (what_.options.batch || running_ >= what_.options.workers || !held_.empty()) {
     held_.push_back(std::move(received));
     return;
   }
@@ -135,6 +140,8 @@ void subscription_loop::start(client::message&& received, std::size_t lane) {
   work->delivery->put_services(this);
   work->made.clear();
   work->timed_out.reset();
+  work->answered = false;
+  work->dead_lettered = false;
   work->lane = lane;
   ++running_;
   ++counters_.in_flight;
@@ -149,7 +156,7 @@ void subscription_loop::start(client::message&& received, std::size_t lane) {
       return end(*work);
     }
   }
-  boost::asio::co_spawn(app_.shard().context(), run(work), rethrow_nothing);
+  boost::asio::co_spawn(app_.executor(), run(work), rethrow_nothing);
 }
 
 void subscription_loop::end(delivery_work& work) {
@@ -181,7 +188,16 @@ void subscription_loop::end(delivery_work& work) {
 void subscription_loop::on_item_error(const error& problem) {
   ++counters_.pull_errors;
   app_.log(log_level::error, "receiving failed", {{"subscription", name()}, {"error", problem.message()}});
-  if (problem.code() == errc::missing_heartbeat) app_.mark_degraded(name(), problem.message());
+  look_at_health();
+}
+
+// Not ready while the server's side of the subscription is silent; looked at again until it is heard (16, 18).
+void subscription_loop::look_at_health() {
+  if (!taking_ || source_ == nullptr) return;
+  if (!source_->degraded()) return app_.clear_degraded(name());
+  app_.mark_degraded(name(), "the server's side is silent");
+  if (!health_timer_) health_timer_ = std::make_unique<timer_queue::timer>(app_.shard().timers(), [this] { look_at_health(); });
+  health_timer_->arm(app_.shard().now() + health_look);
 }
 
 void subscription_loop::on_source_ended() {
@@ -195,11 +211,12 @@ void subscription_loop::on_source_ended() {
     return app_.fail_fast(error(errc::consumer_deleted, "subscription " + name() + " ended"));
   }
   app_.mark_degraded(name(), "its consumer is gone");
-  if (policy == stream_end::recreate) boost::asio::co_spawn(app_.shard().context(), recreate(), rethrow_nothing);
+  if (policy == stream_end::recreate) boost::asio::co_spawn(app_.executor(), recreate(), rethrow_nothing);
 }
 
 boost::asio::awaitable<void> subscription_loop::recreate() {
   const auto self = shared_from_this();
+  const auto app = app_.shared_from_this();
   std::chrono::nanoseconds pause = std::chrono::milliseconds(250);
   while (!app_.stopping()) {
     auto opened = co_await open();
@@ -208,120 +225,8 @@ boost::asio::awaitable<void> subscription_loop::recreate() {
       co_return;
     }
     app_.log(log_level::error, "subscription could not be opened again", {{"subscription", name()}, {"error", opened.error().message()}});
-    co_await sleep_for(pause);
+    (void)co_await app_.pause(pause);
     pause = std::min<std::chrono::nanoseconds>(pause * 2, std::chrono::seconds(30));
-  }
-}
-
-// --- batches (8) ---
-
-boost::asio::awaitable<void> subscription_loop::run_batches() {
-  const auto self = shared_from_this();
-  while (taking_) {
-    auto received = co_await gather();
-    if (!taking_) {
-      for (const auto& message : received) give_back(message);
-      break;
-    }
-    if (!received.empty()) co_await handle_batch(std::move(received));
-  }
-}
-
-boost::asio::awaitable<std::vector<client::message>> subscription_loop::gather() {
-  std::vector<client::message> received;
-  const std::size_t size = *what_.options.batch;
-  if (const auto* consumer = std::get_if<jetstream_consumer>(&what_.from)) {
-    client::fetch_options options;
-    options.batch(static_cast<std::uint32_t>(size));
-    if (what_.options.linger) {
-      options.expires(*what_.options.linger);
-    } else {
-      options.expires(consumer->pull_expires()).no_wait();
-    }
-    auto pull = link_->streams().pull_consumer(consumer->stream(), consumer_);
-    const time_point began = app_.shard().now();
-    auto waiter = std::make_shared<client::detail::operation_state<client::fetched>>(nullptr);
-    const std::uint64_t wait = next_wait_++;
-    gathering_.emplace(wait, [waiter] { waiter->cancel(); });
-    pull.fetch(options).then([waiter](result<client::fetched> brought) {
-      // Shutdown did not wait for it: what still came goes back.
-      if (!waiter->complete(std::move(brought)) && brought) {
-        for (auto& message : brought->messages) (void)message.nak();
-      }
-    });
-    client::operation<client::fetched> fetching(waiter);
-    auto brought = co_await std::move(fetching);
-    gathering_.erase(wait);
-    if (!brought) {
-      if (!taking_) co_return received;
-      on_item_error(brought.error());
-      co_await sleep_for(empty_fetch_pause);
-      co_return received;
-    }
-    for (auto& message : brought->messages) received.push_back(std::move(message).release());
-    if (brought->problem && taking_) on_item_error(*brought->problem);
-    if (received.empty() && app_.shard().now() - began < empty_fetch_pause) co_await sleep_for(empty_fetch_pause);
-    co_return received;
-  }
-  // Core: wait for the first, then what comes until the batch is full or the linger time is over.
-  auto waiter = std::make_shared<client::detail::operation_state<client::message>>(nullptr);
-  const std::uint64_t wait = next_wait_++;
-  gathering_.emplace(wait, [waiter] { waiter->cancel(); });
-  source_->next([waiter](result<client::message> item) { waiter->complete(std::move(item)); });
-  client::operation<client::message> waiting(waiter);
-  auto first = co_await std::move(waiting);
-  gathering_.erase(wait);
-  if (!first) {
-    if (taking_ && source_->ended()) on_source_ended();
-    co_return received;
-  }
-  received.push_back(*std::move(first));
-  const time_point until = app_.shard().now() + what_.options.linger.value_or(default_linger);
-  while (received.size() < size) {
-    if (auto item = source_->try_next()) {
-      if (*item) received.push_back(*std::move(*item));
-      continue;
-    }
-    if (app_.shard().now() >= until) break;
-    co_await sleep_for(until - app_.shard().now());
-  }
-  co_return received;
-}
-
-boost::asio::awaitable<void> subscription_loop::handle_batch(std::vector<client::message> received) {
-  std::vector<std::shared_ptr<delivery_work>> works;
-  std::vector<context*> deliveries;
-  std::vector<handled> made(received.size());
-  for (auto& message : received) {
-    auto& work = works.emplace_back(std::make_shared<delivery_work>());
-    work->delivery.emplace(std::move(message), name(), app_.state(), time_point::max());
-    work->delivery->put_services(this);
-    deliveries.push_back(&*work->delivery);
-    if (app_.observer() != nullptr) app_.observer()->on_delivery(name(), *work->delivery);
-  }
-  running_ += works.size();
-  counters_.in_flight += works.size();
-  in_work_.insert(in_work_.end(), works.begin(), works.end());
-  set_current_app(&app_);
-  if (what_.handler->asynchronous()) {
-    co_await what_.handler->run_batch(deliveries, made);
-  } else {
-    what_.handler->run_batch_now(deliveries, made);
-  }
-  const auto decoded = std::count_if(made.begin(), made.end(), [](const handled& each) { return each.how != handled_how::decode_failed; });
-  if (app_.observer() != nullptr && decoded != 0) app_.observer()->on_batch(name(), static_cast<std::size_t>(decoded));
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    delivery_work& work = *works[i];
-    work.made = std::move(made[i]);
-    if (work.made.how == handled_how::completed && !work.made.error.empty()) {
-      app_.log(log_level::error, work.made.error, {{"subscription", name()}});
-    }
-    if (can_settle_now(work)) {
-      settle_now(work);
-    } else {
-      co_await settle_later(work);
-    }
-    end(work);
   }
 }
 
@@ -331,7 +236,8 @@ void subscription_loop::stop_taking() {
   if (!taking_ && source_ == nullptr && !what_.options.batch) return;
   taking_ = false;
   advisories_.reset();
-  for (auto& [wait, cancel] : std::exchange(gathering_, {})) cancel();
+  health_timer_.reset();
+  end_waits();
   for (const auto& message : held_) give_back(message);
   held_.clear();
   for (auto& lane : lanes_) {
@@ -351,15 +257,40 @@ void subscription_loop::give_back(const client::message& received) {
   if (what_.is_jetstream() && !received.reply().empty()) (void)link_->settle(received.reply(), "-NAK");
 }
 
+void subscription_loop::end_waits() {
+  for (auto& [wait, cancel] : std::exchange(gathering_, {})) cancel();
+  for (const auto& each : std::exchange(arrivals_, {})) {
+    if (const auto worker = each.lock()) worker->cancel();
+  }
+}
+
+// Nothing more leaves for the broker.
+void subscription_loop::abandon() {
+  taking_ = false;
+  advisories_.reset();
+  health_timer_.reset();
+  keep_alive_timer_.reset();
+  copies_.clear();
+  held_.clear();
+  for (auto& lane : lanes_) lane.next.reset();
+  end_waits();
+  cancel_handlers();
+}
+
 void subscription_loop::cancel_handlers() {
   for (const auto& work : in_work_) work->cancel.emit(boost::asio::cancellation_type::terminal);
 }
 
 void subscription_loop::keep_alive_tick() {
-  for (const auto& work : in_work_) (void)link_->settle(work->delivery->message().reply(), "+WPI");
+  for (const auto& work : in_work_) {
+    if (!work->answered) (void)link_->settle(work->delivery->message().reply(), "+WPI");
+  }
   for (const auto& message : held_) (void)link_->settle(message.reply(), "+WPI");
   for (const auto& lane : lanes_) {
     if (lane.next) (void)link_->settle(lane.next->reply(), "+WPI");
+  }
+  if (source_ != nullptr) {
+    for (const auto& reply : source_->waiting_replies()) (void)link_->settle(reply, "+WPI");
   }
   if (taking_ || running_ != 0) keep_alive_timer_->arm(app_.shard().now() + std::get<jetstream_consumer>(what_.from).ack_wait() / 2);
 }

@@ -4,6 +4,7 @@
 
 #include "base/timer_queue.hpp"
 #include "service/app_core.hpp"
+#include "service/live_counters.hpp"
 
 #include <tern/client/pull_consumer.hpp>
 #include <tern/client/subscription.hpp>
@@ -26,6 +27,8 @@ struct delivery_work {
   handled made;
   std::size_t lane = 0;
   std::optional<outcome> timed_out;
+  bool dead_lettered = false;
+  bool answered = false;  // the settlement has left: no more +WPI
   boost::asio::cancellation_signal cancel;
   std::unique_ptr<timer_queue::timer> timer;
 };
@@ -39,6 +42,10 @@ class message_source {
   // One at a time; completes with the next item.
   virtual void next(std::function<void(result<client::message>)> then) = 0;
   virtual bool ended() const = 0;
+  // The server's side is silent.
+  virtual bool degraded() const = 0;
+  // Reply subjects of what waits here, not handed out yet.
+  virtual std::vector<std::string> waiting_replies() const = 0;
   // Takes the interest back and returns what was not handed out.
   virtual std::vector<client::message> cancel() = 0;
 };
@@ -52,7 +59,7 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   const std::string& name() const { return what_.options.name; }
   const registration& description() const { return what_; }
   broker_link& link() { return *link_; }
-  const subscription_counters& counters() const { return counters_; }
+  subscription_counters counters() const { return counters_.snapshot(); }  // any thread
   std::size_t running() const { return running_; }
   bool busy() const { return running_ != 0; }
 
@@ -61,6 +68,7 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   // Takes no more; what was not begun goes back to the server at once (NAK). Handlers that run go on.
   void stop_taking();
   void cancel_handlers();  // shutdown timeout
+  void abandon();          // the process dies, as far as the broker can tell
 
   std::pair<publisher, const destination*> slot(std::type_index slot) const;
 
@@ -72,12 +80,16 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   void take(client::message&& received);
   bool start_or_hold(client::message&& received);
   void start(client::message&& received, std::size_t lane);
+  void end_waits();
   void on_item_error(const error& problem);
+  void look_at_health();
   void on_source_ended();
   boost::asio::awaitable<void> recreate();
   std::size_t lane_of(const client::message& received);
-  boost::asio::awaitable<void> run_batches();
+  boost::asio::awaitable<void> run_batches(std::uint64_t opening);
   boost::asio::awaitable<std::vector<client::message>> gather();
+  boost::asio::awaitable<std::vector<client::message>> fetch(const jetstream_consumer& from);
+  boost::asio::awaitable<bool> arrival(std::optional<time_point> until);
   boost::asio::awaitable<void> handle_batch(std::vector<client::message> received);
   void give_back(const client::message& received);
 
@@ -98,6 +110,8 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   void send_settlement(delivery_work& work);
   boost::asio::awaitable<void> send_settlement_confirmed(delivery_work& work);
   void settled(delivery_work& work, std::string_view how);
+  void note_settled(const delivery_work& work);
+  std::string term_body(const outcome& how) const;
   void settle_core(delivery_work& work);
   void schedule_copy(const context& delivery, std::chrono::nanoseconds delay);
   void note_settle_failure(const context& delivery, const error& why);
@@ -120,9 +134,10 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   std::shared_ptr<broker_link> link_;
   registration& what_;
   failure_action on_decode_failure_, on_panic_;
-  subscription_counters counters_;
+  live_counters counters_;
   std::unique_ptr<message_source> source_;
   std::string consumer_;                                  // the name that the server knows
+  bool knows_term_reason_ = true;
   std::uint64_t highest_settled_ = 0;                     // where an ephemeral is made again
   std::vector<bool> reply_confirmed_;                     // per reply target: into a stream
 
@@ -141,6 +156,9 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   std::map<std::uint64_t, std::chrono::nanoseconds> dead_letter_backoff_;  // by stream sequence, while publishing fails
   std::map<std::uint64_t, std::function<void()>> gathering_;  // ends the waits of batch workers
   std::uint64_t next_wait_ = 0;
+  std::uint64_t opening_ = 0;                             // how often it was opened; older batch workers end
+  std::vector<std::weak_ptr<client::detail::operation_state<void>>> arrivals_;  // batch workers that wait for a Core message
+  std::unique_ptr<timer_queue::timer> health_timer_;      // while the server's side is silent
   std::optional<client::subscription> advisories_;
   time_point warned_at_{};
   std::uint64_t warnings_suppressed_ = 0;

@@ -40,6 +40,8 @@ std::string check_options(const registration& what) {
   if (!options.dead_letter.empty() && !options.max_attempts && !options.on_decode_failure && !options.on_panic) {
     return "dead_letter needs max_attempts: without a cap nothing is ever given up";
   }
+  if (options.batch && options.timeout) return "a batch has no timeout";
+  if (options.timeout && !what.handler->asynchronous()) return "timeout needs a coroutine handler: a plain function cannot be ended";
   if (options.keep_alive && !what.is_jetstream()) return "keep_alive needs a JetStream descriptor";
   if (options.ack_sync && !what.is_jetstream()) return "ack_sync needs a JetStream descriptor";
   const auto delays = [](const std::optional<failure_action>& action) {

@@ -127,7 +127,7 @@ void test_app::crash() {
 void test_app::begin_shutdown() {
   if (record_->shutdown_begun) return;
   record_->shutdown_begun = true;
-  boost::asio::co_spawn(world_->shard.context(), record_->core->shut_down(), [record = record_](std::exception_ptr, result<void> done) { record->ended = std::move(done); });
+  boost::asio::co_spawn(record_->core->executor(), record_->core->shut_down(), [record = record_](std::exception_ptr, result<void> done) { record->ended = std::move(done); });
   world_->settle();
 }
 

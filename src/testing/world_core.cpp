@@ -121,7 +121,7 @@ result<std::shared_ptr<app_record>> world_core::start(service::app what) {
     broker(each.name);
     each.connect.url("inproc://" + each.name);
   }
-  record->core = std::make_shared<service::detail::app_core>(std::move(definition), service::detail::app_loop{&shard, client_transport.get()});
+  record->core = std::make_shared<service::detail::app_core>(std::move(definition), service::detail::app_loop{&shard, client_transport.get(), true});
   record->core->observe(record.get());
   for (const auto& link : record->core->links()) {
     link->watch([raw = record.get()](std::string_view subject, std::string_view payload, const client::headers& headers) {
@@ -131,15 +131,14 @@ result<std::shared_ptr<app_record>> world_core::start(service::app what) {
     });
   }
   applications.push_back(record);
-  std::optional<result<void>> started;
-  boost::asio::co_spawn(shard.context(), record->core->start_up(), [&started](std::exception_ptr problem, result<void> done) {
-    if (problem) done = fail(errc::handler_failed, "a start-up hook threw");
-    started = std::move(done);
-  });
+  auto started = std::make_shared<std::optional<result<void>>>();
+  boost::asio::co_spawn(record->core->executor(), record->core->start_up(), [started](std::exception_ptr, result<void> done) { started->emplace(std::move(done)); });
   settle();
-  if (!started) return fail(errc::timeout, "the application did not start without time passing");
-  if (!*started) return std::unexpected(std::move(started->error()));
-  return record;
+  if (!*started) return fail(errc::timeout, "the application did not start without time passing");
+  if (**started) return record;
+  applications.pop_back();
+  record->core.reset();
+  return std::unexpected(std::move((*started)->error()));
 }
 
 // --- driving ---

@@ -27,6 +27,7 @@
 #include <tern/service/publisher.hpp>
 #include <tern/service/subscriber.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
@@ -73,6 +74,8 @@ class running_app {
   service::health health() const;
   /// Of the only broker, or of the one with that name. errc::not_found in its publishes when there is none.
   service::publisher publisher(std::string_view broker = {}) const;
+  /// The application's thread, to spawn coroutines that publish.
+  boost::asio::any_io_executor executor() const;
   std::optional<subscription_counters> counters(std::string_view subscription) const;
   /// Graceful; the error is that of a fail fast, or errc::shutdown_timeout. A second call has the same result.
   client::operation<void> shutdown();

@@ -160,6 +160,7 @@ class headers {
 /// Time left until the server would deliver the message again, or the handler's timeout.
 struct deadline {
   time_point at;
+  std::chrono::nanoseconds left() const;  ///< by the application's clock; never below zero
 };
 
 /// The payload as it came, for handlers that decode by themselves.

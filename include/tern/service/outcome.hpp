@@ -41,13 +41,13 @@ class outcome {
   std::chrono::nanoseconds delay() const noexcept { return delay_; }
   /// Why a drop happened; sent with `+TERM` and logged.
   const std::string& reason() const noexcept { return reason_; }
-  outcome&& with_reason(std::string text) && {
+  outcome with_reason(std::string text) && {
     reason_ = std::move(text);
     return std::move(*this);
   }
 
   /// Work to do after the delivery was settled, off the delivery path, at most once; shutdown waits for it (5, step 9).
-  outcome&& and_after(continuation work) && {
+  outcome and_after(continuation work) && {
     if (!after_) after_ = std::make_shared<std::vector<continuation>>();
     after_->push_back(std::move(work));
     return std::move(*this);

@@ -34,7 +34,7 @@ class destination {
  public:
   destination(std::string subject, bool confirmed) : subject_(std::move(subject)), confirmed_(confirmed) {}
   /// Another broker of the application than the subscription's own.
-  destination&& on(std::string broker) && { broker_ = std::move(broker); return std::move(*this); }
+  destination on(std::string broker) && { broker_ = std::move(broker); return std::move(*this); }
   const std::string& subject() const { return subject_; }
   const std::string& broker() const { return broker_; }
   bool confirmed() const { return confirmed_; }

@@ -122,38 +122,38 @@ class subscriber_builder<Descriptor, Handler, Codec, Batched, std::tuple<Replies
   subscriber_builder(registration made, Handler handler) : made_(std::move(made)), handler_(std::move(handler)) {}
 
   /// In metrics, logs and tests. Default: the subject.
-  self&& name(std::string text) && { made_.options.name = std::move(text); return std::move(*this); }
+  self name(std::string text) && { made_.options.name = std::move(text); return std::move(*this); }
   /// At most so many handlers at once; the order in which they end is free. Default 1: in order.
-  self&& workers(std::size_t count) && { made_.options.workers = count; return std::move(*this); }
+  self workers(std::size_t count) && { made_.options.workers = count; return std::move(*this); }
   /// The same, but messages with one key (header `nats-partition-key`) stay in order.
-  self&& workers_by_key(std::size_t count) && { made_.options.by_key = true; return std::move(*this).workers(count); }
+  self workers_by_key(std::size_t count) && { made_.options.by_key = true; return std::move(*this).workers(count); }
   /// Attempts including the first; then the dead letter subject, or drop. Default: without end.
-  self&& max_attempts(std::uint64_t count) && { made_.options.max_attempts = count; return std::move(*this); }
+  self max_attempts(std::uint64_t count) && { made_.options.max_attempts = count; return std::move(*this); }
   /// Published, and acknowledged by its stream, before the original is given up.
-  self&& dead_letter(std::string subject) && { made_.options.dead_letter = std::move(subject); return std::move(*this); }
+  self dead_letter(std::string subject) && { made_.options.dead_letter = std::move(subject); return std::move(*this); }
   /// The same over Core, without confirmation.
-  self&& dead_letter_unconfirmed(std::string subject) && {
+  self dead_letter_unconfirmed(std::string subject) && {
     made_.options.dead_letter_confirmed = false;
     return std::move(*this).dead_letter(std::move(subject));
   }
-  self&& on_decode_failure(failure_action action) && { made_.options.on_decode_failure = action; return std::move(*this); }
-  self&& on_panic(failure_action action) && { made_.options.on_panic = action; return std::move(*this); }
+  self on_decode_failure(failure_action action) && { made_.options.on_decode_failure = action; return std::move(*this); }
+  self on_panic(failure_action action) && { made_.options.on_panic = action; return std::move(*this); }
   /// `+WPI` every half ack wait while the handler runs or the message waits its turn.
-  self&& keep_alive() && { made_.options.keep_alive = true; return std::move(*this); }
+  self keep_alive() && { made_.options.keep_alive = true; return std::move(*this); }
   /// Ends the wait for a coroutine handler with this outcome.
-  self&& timeout(std::chrono::nanoseconds after, outcome how) && { made_.options.timeout = {after, std::move(how)}; return std::move(*this); }
+  self timeout(std::chrono::nanoseconds after, outcome how) && { made_.options.timeout = {after, std::move(how)}; return std::move(*this); }
   /// Waits for the server's confirmation of each acknowledgement.
-  self&& ack_sync() && { made_.options.ack_sync = true; return std::move(*this); }
-  self&& on_stream_end(stream_end policy) && { made_.options.on_stream_end = policy; return std::move(*this); }
+  self ack_sync() && { made_.options.ack_sync = true; return std::move(*this); }
+  self on_stream_end(stream_end policy) && { made_.options.on_stream_end = policy; return std::move(*this); }
   /// Messages asked for at once. Default max(2, 2 * workers): what waits here is on the server's ack wait clock.
-  self&& prefetch(std::size_t count) && { made_.options.prefetch = count; return std::move(*this); }
+  self prefetch(std::size_t count) && { made_.options.prefetch = count; return std::move(*this); }
   /// A bare retry() becomes a delay that doubles from `least` to `most` with the attempts. Default off.
-  self&& retry_backoff(std::chrono::nanoseconds least, std::chrono::nanoseconds most) && { made_.options.retry_backoff = {least, most}; return std::move(*this); }
-  self&& reply_over(reply_route route) && { made_.options.reply_over = route; return std::move(*this); }
-  self&& retry_to(std::string subject) && { made_.options.retry_to = std::move(subject); return std::move(*this); }
-  self&& settle_warnings(std::chrono::nanoseconds every) && { made_.options.settle_warnings = every; return std::move(*this); }
+  self retry_backoff(std::chrono::nanoseconds least, std::chrono::nanoseconds most) && { made_.options.retry_backoff = {least, most}; return std::move(*this); }
+  self reply_over(reply_route route) && { made_.options.reply_over = route; return std::move(*this); }
+  self retry_to(std::string subject) && { made_.options.retry_to = std::move(subject); return std::move(*this); }
+  self settle_warnings(std::chrono::nanoseconds every) && { made_.options.settle_warnings = every; return std::move(*this); }
   /// Core batches: how long to gather after the first message. Default 10 ms.
-  self&& linger(std::chrono::nanoseconds wait) && { made_.options.linger = wait; return std::move(*this); }
+  self linger(std::chrono::nanoseconds wait) && { made_.options.linger = wait; return std::move(*this); }
 
   /// The handler takes std::span<const T>, never more than `size`, never empty.
   auto batch(std::size_t size) && {
