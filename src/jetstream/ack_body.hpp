@@ -13,7 +13,7 @@ enum class ack_kind : std::uint8_t { ack, nak, progress, next, term, unknown };
 
 struct ack_body {
   ack_kind kind = ack_kind::unknown;
-  nanoseconds delay{0};       // nak: above zero when one was given
+  nanoseconds delay{0};  // nak: above zero when one was given
   bool has_delay = false;
   bool bad_delay = false;     // nak: one was given that cannot be read
   std::string_view argument;  // next: the pull request; term: the reason

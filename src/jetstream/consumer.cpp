@@ -96,13 +96,26 @@ void consumer::subscribe() {
 bool consumer::deliver(routing::subscription& to, const routing::message& what) {
   if (!open_) return false;
   switch (to.tag) {
-    case ack_tag: on_ack(what.subject.substr(std::min(ack_prefix_.size(), what.subject.size())), what); break;
-    case ack_v2_tag: on_ack(after_tokens(what.subject, 6), what); break;
-    case pull_tag: on_pull(what.reply, what.headers, what.payload); break;
-    case reset_tag: on_reset(what); break;
-    case flow_tag: push_->on_flow_answer(after_tokens(what.subject, 4), what); break;
-    case flow_v2_tag: push_->on_flow_answer(after_tokens(what.subject, 6), what); break;
-    default: return false;
+    case ack_tag:
+      on_ack(what.subject.substr(std::min(ack_prefix_.size(), what.subject.size())), what);
+      break;
+    case ack_v2_tag:
+      on_ack(after_tokens(what.subject, 6), what);
+      break;
+    case pull_tag:
+      on_pull(what.reply, what.headers, what.payload);
+      break;
+    case reset_tag:
+      on_reset(what);
+      break;
+    case flow_tag:
+      push_->on_flow_answer(after_tokens(what.subject, 4), what);
+      break;
+    case flow_v2_tag:
+      push_->on_flow_answer(after_tokens(what.subject, 6), what);
+      break;
+    default:
+      return false;
   }
   return true;
 }
@@ -114,7 +127,8 @@ void consumer::retire() {
   for (routing::subscription* subscription : subscriptions_) account().unsubscribe(subscription);
   subscriptions_.clear();
   push_.reset();
-  for (auto* timer : {&redelivery_timer_, &pump_timer_, &flush_timer_, &inactivity_timer_, &pin_timer_, &pause_timer_}) {
+  for (auto* timer :
+       {&redelivery_timer_, &pump_timer_, &flush_timer_, &inactivity_timer_, &pin_timer_, &pause_timer_}) {
     timer->disarm();
   }
 }
@@ -165,8 +179,8 @@ void consumer::adopt_filters() {
   recount();
 }
 
-// num_pending from scratch: the rest of the skip list, then what the filters match from the position on, as far as the set
-// was told of it.
+// num_pending from scratch: the rest of the skip list, then what the filters match from the position on, as far as the
+// set was told of it.
 void consumer::recount() {
   const auto& state = state_;
   storage::sequence from = state.next_stream;
@@ -279,14 +293,16 @@ bool consumer::forget_removed() {
     redelivery_.leave(*state_.pending.find(number));
     settle_pending(state_, number);
   }
-  const auto given_up = std::erase_if(state_.exhausted, [&](const auto& one) { return log().subject_of(one.first).empty(); });
+  const auto given_up =
+      std::erase_if(state_.exhausted, [&](const auto& one) { return log().subject_of(one.first).empty(); });
   return !gone.empty() || given_up > 0;
 }
 
 bool consumer::needs(storage::sequence number) const {
   if (number >= state_.next_stream) {
     return !state_.skipping() || number > state_.skip_end ||
-           std::binary_search(state_.skip.begin() + static_cast<std::ptrdiff_t>(state_.skip_next), state_.skip.end(), number);
+           std::binary_search(state_.skip.begin() + static_cast<std::ptrdiff_t>(state_.skip_next), state_.skip.end(),
+                              number);
   }
   return state_.pending.find(number) != nullptr || state_.exhausted.contains(number);
 }

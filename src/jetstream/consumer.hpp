@@ -1,11 +1,11 @@
 // One consumer: where it stands in its stream, what it delivered and to whom, and what came back (jetstream 11-17).
 //
-// A state machine: it is told of messages, requests, acknowledgements and time, and answers by publishing in its account and
-// by deltas in the store. Owned by the stream's consumer_set; one shard.
+// A state machine: it is told of messages, requests, acknowledgements and time, and answers by publishing in its
+// account and by deltas in the store. Owned by the stream's consumer_set; one shard.
 //
-// Invariants: state_.pending holds exactly what was delivered and neither settled nor given up; num_pending_ is the number
-// of committed matches that were not delivered yet, as of the last commit the set told of; a message is first published and
-// then counted as delivered, so that one nobody took was never delivered.
+// Invariants: state_.pending holds exactly what was delivered and neither settled nor given up; num_pending_ is the
+// number of committed matches that were not delivered yet, as of the last commit the set told of; a message is first
+// published and then counted as delivered, so that one nobody took was never delivered.
 #pragma once
 
 #include "base/timer_queue.hpp"
@@ -63,7 +63,7 @@ class consumer final : public routing::receiver {
   void release();
   void wake() { wake_soon(); }
   void update(consumer_config config);
-  void flush();      // hands buffered deltas to the store
+  void flush();  // hands buffered deltas to the store
 
   // --- what it is ---
   const std::string& name() const { return name_; }
@@ -101,7 +101,7 @@ class consumer final : public routing::receiver {
     std::string_view headers;  // as they are sent
     std::string_view payload;
     std::string_view reply;
-    std::uint64_t size = 0;    // as max_bytes and flow control count it
+    std::uint64_t size = 0;  // as max_bytes and flow control count it
   };
   enum class step { delivered, stop };
 

@@ -17,9 +17,15 @@ void consumer::on_ack(std::string_view numbers, const routing::message& what) {
   }
   if (of) {
     switch (body.kind) {
-      case ack_kind::ack: apply_ack(*of, true); break;
-      case ack_kind::nak: apply_nak(*of, body); break;
-      case ack_kind::progress: apply_progress(*of); break;
+      case ack_kind::ack:
+        apply_ack(*of, true);
+        break;
+      case ack_kind::nak:
+        apply_nak(*of, body);
+        break;
+      case ack_kind::progress:
+        apply_progress(*of);
+        break;
       case ack_kind::term:
         apply_ack(*of, false);
         tell_terminated(*of, body.argument);
@@ -28,7 +34,8 @@ void consumer::on_ack(std::string_view numbers, const routing::message& what) {
         apply_ack(*of, true);
         if (!what.reply.empty()) on_pull(what.reply, {}, body.argument);
         return;
-      case ack_kind::unknown: break;
+      case ack_kind::unknown:
+        break;
     }
   }
   if (!what.reply.empty()) confirm(what.reply);
@@ -104,7 +111,8 @@ void consumer::apply_nak(const ack_numbers& numbers, const ack_body& body) {
   pending_entry* entry = state_.pending.find(numbers.stream_sequence);
   if (entry == nullptr) return;
   if (body.bad_delay) {
-    around().warn("consumer " + owner_.stream().config().name + " > " + name_ + ": a NAK with a delay that cannot be read");
+    around().warn("consumer " + owner_.stream().config().name + " > " + name_ +
+                  ": a NAK with a delay that cannot be read");
   }
   tell_nak(numbers);
   const time_point at = now();

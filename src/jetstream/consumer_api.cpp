@@ -23,7 +23,8 @@ struct unpin_request {
 };
 
 bool same_text(const consumer_config& left, const consumer_config& right) {
-  return left == right && left.opt_start_time.value_or(zoned_time{}).text == right.opt_start_time.value_or(zoned_time{}).text;
+  return left == right &&
+         left.opt_start_time.value_or(zoned_time{}).text == right.opt_start_time.value_or(zoned_time{}).text;
 }
 
 bool is_zero_time(const zoned_time& at) { return at.text.starts_with("0001-01-01T00:00:00"); }
@@ -67,13 +68,13 @@ std::optional<protocol::api_error> consumer_set::implementation::check_work_queu
   const bool unfiltered = config.filters().empty();
   bool taken = false;
   for (const std::string& pattern : patterns_of(config)) {
-    filters.for_each_overlap(pattern, [&](const consumer* who) { taken = taken || (who != itself && !who->config().direct); });
+    filters.for_each_overlap(pattern,
+                             [&](const consumer* who) { taken = taken || (who != itself && !who->config().direct); });
   }
   if (!taken && unfiltered) {
     // A filter outside the stream's subjects overlaps nothing, yet the other consumer is there.
-    taken = std::any_of(consumers.begin(), consumers.end(), [&](const auto& one) {
-      return one.second.get() != itself && !one.second->config().direct;
-    });
+    taken = std::any_of(consumers.begin(), consumers.end(),
+                        [&](const auto& one) { return one.second.get() != itself && !one.second->config().direct; });
   }
   if (!taken) return std::nullopt;
   return make_api_error(unfiltered ? jetstream_errc::consumer_wq_multiple_unfiltered
@@ -87,7 +88,8 @@ std::optional<protocol::api_error> consumer_set::implementation::create(consumer
   }
   consumer_config& config = wanted.config;
   std::int64_t room = context.config().max_consumers;
-  if (const std::int64_t of_account = context.limits().max_consumers; of_account > 0 && (room <= 0 || of_account < room)) {
+  if (const std::int64_t of_account = context.limits().max_consumers;
+      of_account > 0 && (room <= 0 || of_account < room)) {
     room = of_account;
   }
   if (!config.direct && room > 0 && static_cast<std::int64_t>(listed) >= room) {
@@ -109,7 +111,8 @@ std::optional<protocol::api_error> consumer_set::implementation::create(consumer
   return std::nullopt;
 }
 
-std::optional<protocol::api_error> consumer_set::implementation::update(consumer& who, consumer_create_request& wanted) {
+std::optional<protocol::api_error> consumer_set::implementation::update(consumer& who,
+                                                                        consumer_create_request& wanted) {
   consumer_config& config = wanted.config;
   if (wanted.action == create_action::create) {
     if (comparable(who.config()) == comparable(config)) return std::nullopt;
@@ -149,7 +152,8 @@ consumer* consumer_set::implementation::find_or_refuse(api_request& request, std
   return nullptr;
 }
 
-void consumer_set::handle_create(api_request& request, std::string_view name, std::string_view filter, bool legacy_durable) {
+void consumer_set::handle_create(api_request& request, std::string_view name, std::string_view filter,
+                                 bool legacy_durable) {
   auto& self = *implementation_;
   consumer_create_request wanted;
   if (!request.decode(wanted)) return;
@@ -204,11 +208,11 @@ void consumer_set::handle_delete(api_request& request, std::string_view name) {
     self.offline.erase(self.offline.find(name));
   }
   // Waiting pulls hear of it behind the answer (12.4).
-  request.respond_when_durable(
-      [set = &self, alive = std::weak_ptr<bool>(self.alive), json = request.envelope() + ",\"success\":true}"]() mutable {
-        if (!alive.expired()) set->bury_soon();
-        return std::move(json);
-      });
+  request.respond_when_durable([set = &self, alive = std::weak_ptr<bool>(self.alive),
+                                json = request.envelope() + ",\"success\":true}"]() mutable {
+    if (!alive.expired()) set->bury_soon();
+    return std::move(json);
+  });
 }
 
 void consumer_set::handle_names(api_request& request) {
@@ -284,9 +288,11 @@ void consumer_set::handle_unpin(api_request& request, std::string_view name) {
   auto& self = *implementation_;
   unpin_request asked;
   auto read = codec::read_json_into(request.body, asked, codec::peer_lenient);
-  if (!read) return request.respond_error(make_api_error(jetstream_errc::invalid_json, {{"err", read.error().context()}}));
+  if (!read)
+    return request.respond_error(make_api_error(jetstream_errc::invalid_json, {{"err", read.error().context()}}));
   if (asked.group.empty()) {
-    return request.respond_error(make_api_error(jetstream_errc::invalid_json, {{"err", "consumer group not specified"}}));
+    return request.respond_error(
+        make_api_error(jetstream_errc::invalid_json, {{"err", "consumer group not specified"}}));
   }
   if (!is_valid_priority_group(asked.group)) {
     return request.respond_error(make_api_error(jetstream_errc::consumer_invalid_group_name));

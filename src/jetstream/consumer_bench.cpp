@@ -24,7 +24,8 @@ void pull_and_acknowledge(benchmark::State& state) {
   test_harness harness;
   acking_client client;
   harness.api("STREAM.CREATE.S", R"({"name":"S","subjects":["s.>"],"storage":"memory","max_msgs":200000})");
-  harness.api("CONSUMER.CREATE.S.C", R"({"stream_name":"S","config":{"durable_name":"C","ack_policy":"explicit","max_ack_pending":-1}})");
+  harness.api("CONSUMER.CREATE.S.C",
+              R"({"stream_name":"S","config":{"durable_name":"C","ack_policy":"explicit","max_ack_pending":-1}})");
   harness.account().subscribe(client, "inbox.c");
   const std::string request = std::to_string(batch), payload(128, 'x');
   std::int64_t messages = 0;

@@ -121,12 +121,18 @@ config_problem check_names(const consumer_config& config) {
 
 std::string_view policy_text(delivery_start policy) {
   switch (policy) {
-    case delivery_start::all: return "all";
-    case delivery_start::last: return "last";
-    case delivery_start::new_only: return "new";
-    case delivery_start::by_start_sequence: return "by start sequence";
-    case delivery_start::by_start_time: return "by start time";
-    case delivery_start::last_per_subject: return "last per subject";
+    case delivery_start::all:
+      return "all";
+    case delivery_start::last:
+      return "last";
+    case delivery_start::new_only:
+      return "new";
+    case delivery_start::by_start_sequence:
+      return "by start sequence";
+    case delivery_start::by_start_time:
+      return "by start time";
+    case delivery_start::last_per_subject:
+      return "last per subject";
   }
   return {};
 }
@@ -244,8 +250,8 @@ config_problem check_ack_policy(const consumer_config& config, const stream_conf
 
 config_problem check_limits(const consumer_config& config, const consumer_surroundings& around) {
   if (config.max_ack_pending > 0) {
-    const std::int64_t cap = smallest_limit({around.server.max_ack_pending, around.account.max_ack_pending,
-                                             around.stream.consumer_limits.max_ack_pending});
+    const std::int64_t cap = smallest_limit(
+        {around.server.max_ack_pending, around.account.max_ack_pending, around.stream.consumer_limits.max_ack_pending});
     if (cap > 0 && config.max_ack_pending > cap) {
       return problem(jetstream_errc::consumer_max_pending_ack_excess, {{"limit", std::to_string(cap)}});
     }
@@ -304,7 +310,8 @@ result<int> parse_sample_frequency(std::string_view text) {
   if (digits.ends_with('%')) digits.remove_suffix(1);
   if (digits.starts_with('+')) digits.remove_prefix(1);
   const auto value = parse_decimal(digits);
-  if (!value) return fail(errc::invalid_argument, std::string("strconv.Atoi: parsing \"").append(text) + "\": invalid syntax");
+  if (!value)
+    return fail(errc::invalid_argument, std::string("strconv.Atoi: parsing \"").append(text) + "\": invalid syntax");
   return static_cast<int>(std::min<std::uint64_t>(*value, std::numeric_limits<int>::max()));
 }
 
@@ -323,7 +330,8 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
     config.ack_wait = default_ack_wait;
     if (!config.backoff.empty()) config.ack_wait = config.backoff.front();
   }
-  if (!config.backoff.empty() && config.backoff.front() >= nanoseconds(0) && config.ack_wait != config.backoff.front()) {
+  if (!config.backoff.empty() && config.backoff.front() >= nanoseconds(0) &&
+      config.ack_wait != config.backoff.front()) {
     if (pedantic) return pedantic_problem("first backoff value has to equal batch AckWait");
     config.ack_wait = config.backoff.front();
   }

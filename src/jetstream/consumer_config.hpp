@@ -1,5 +1,5 @@
-// A consumer's configuration: every field of jetstream 11, as API, store and monitoring know it. Member names are the JSON
-// names; the order is the one in which answers list them.
+// A consumer's configuration: every field of jetstream 11, as API, store and monitoring know it. Member names are the
+// JSON names; the order is the one in which answers list them.
 #pragma once
 
 #include <tern/base/time.hpp>
@@ -30,8 +30,8 @@ struct zoned_time {
 };
 result<zoned_time> parse_zoned_time(std::string_view text);
 
-// A plain value. Zero and empty mean "not given"; consumer_checks.hpp fills in the defaults, and a running consumer's config
-// holds `_nats.req.level` in its metadata but neither `_nats.ver` nor `_nats.level` (1.7).
+// A plain value. Zero and empty mean "not given"; consumer_checks.hpp fills in the defaults, and a running consumer's
+// config holds `_nats.req.level` in its metadata but neither `_nats.ver` nor `_nats.level` (1.7).
 struct consumer_config {
   std::string durable_name;
   std::string name;

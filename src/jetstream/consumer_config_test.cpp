@@ -44,9 +44,10 @@ TEST_F(consumer_config_test, fills_in_the_defaults_of_a_pull_consumer) {  // jet
   EXPECT_EQ(out.config.max_waiting, 512);
   EXPECT_EQ(out.config.max_ack_pending, 1000);
   EXPECT_EQ(out.config.inactive_threshold, nanoseconds(0));
-  EXPECT_EQ(codec::to_json(out.config),
-            R"({"durable_name":"c","deliver_policy":"all","ack_policy":"explicit","ack_wait":30000000000,"max_deliver":-1,)"
-            R"("replay_policy":"instant","max_waiting":512,"max_ack_pending":1000,"num_replicas":0})");
+  EXPECT_EQ(
+      codec::to_json(out.config),
+      R"({"durable_name":"c","deliver_policy":"all","ack_policy":"explicit","ack_wait":30000000000,"max_deliver":-1,)"
+      R"("replay_policy":"instant","max_waiting":512,"max_ack_pending":1000,"num_replicas":0})");
 }
 
 TEST_F(consumer_config_test, acks_are_none_when_nothing_is_said) {  // jetstream 24.3
@@ -76,10 +77,11 @@ TEST_F(consumer_config_test, a_time_is_echoed_in_its_zone_and_compared_as_an_ins
 }
 
 TEST_F(consumer_config_test, refuses_start_values_of_other_policies) {  // jetstream 11, 10094
-  for (const auto* json : {R"({"opt_start_seq":1})", R"({"opt_start_time":"2026-01-01T00:00:00Z"})",
-                           R"({"deliver_policy":"by_start_sequence"})", R"({"deliver_policy":"by_start_time"})",
-                           R"({"deliver_policy":"last_per_subject"})",
-                           R"({"deliver_policy":"by_start_time","opt_start_time":"2026-01-01T00:00:00Z","opt_start_seq":1})"}) {
+  for (const auto* json :
+       {R"({"opt_start_seq":1})", R"({"opt_start_time":"2026-01-01T00:00:00Z"})",
+        R"({"deliver_policy":"by_start_sequence"})", R"({"deliver_policy":"by_start_time"})",
+        R"({"deliver_policy":"last_per_subject"})",
+        R"({"deliver_policy":"by_start_time","opt_start_time":"2026-01-01T00:00:00Z","opt_start_seq":1})"}) {
     EXPECT_EQ(error_of(json), 10094) << json;
   }
 }

@@ -60,7 +60,8 @@ consumer::supply consumer::next_redelivery(candidate& out) {
     }
     auto loaded = log().load(entry->number);
     if (!loaded) {
-      tell_terminated({entry->deliveries, entry->number, entry->consumer_sequence}, "Unacknowledged message was deleted");
+      tell_terminated({entry->deliveries, entry->number, entry->consumer_sequence},
+                      "Unacknowledged message was deleted");
       drop_pending(entry->number);
       continue;
     }
@@ -120,8 +121,8 @@ void consumer::dress(candidate& what) {
   }
   const std::uint64_t pending = what.entry != nullptr ? num_pending_ : num_pending_ - (num_pending_ > 0 ? 1 : 0);
   reply_buffer_.assign(ack_prefix_);
-  protocol::append_ack_numbers(reply_buffer_, what.entry != nullptr ? what.entry->deliveries + 1 : 1, what.message.number,
-                               state_.next_consumer, what.message.timestamp, pending);
+  protocol::append_ack_numbers(reply_buffer_, what.entry != nullptr ? what.entry->deliveries + 1 : 1,
+                               what.message.number, state_.next_consumer, what.message.timestamp, pending);
   what.reply = reply_buffer_;
   what.size = what.message.subject.size() + what.reply.size() + what.headers.size() + what.payload.size();
 }
@@ -137,8 +138,8 @@ bool consumer::send(std::string_view to, candidate& what, std::string_view pin) 
   return account().publish_to(to, {what.message.subject, what.reply, what.headers, what.payload}) > 0;
 }
 
-// The message was taken. Its views may be gone when this returns: on streams that keep messages for their consumers, ack none
-// settles it here.
+// The message was taken. Its views may be gone when this returns: on streams that keep messages for their consumers,
+// ack none settles it here.
 void consumer::count_delivery(candidate& what) {
   const time_point at = now();
   const storage::sequence number = what.message.number;
@@ -183,10 +184,14 @@ consumer::step consumer::pull_step() {
   if (pulls_.empty() || paused()) return step::stop;
   candidate next;
   switch (next_message(next)) {
-    case supply::ready: break;
-    case supply::none: end_no_wait_pulls(); return step::stop;
+    case supply::ready:
+      break;
+    case supply::none:
+      end_no_wait_pulls();
+      return step::stop;
     case supply::blocked:
-    case supply::later: return step::stop;
+    case supply::later:
+      return step::stop;
   }
   dress(next);
   while (waiting_pull* pull = pick_pull()) {
@@ -195,7 +200,8 @@ consumer::step consumer::pull_step() {
       continue;
     }
     std::string pin_id;
-    if (config_.priority_policy == priority_mode::pinned_client) pin_id = pin_id_.empty() ? around().ids.next() : pin_id_;
+    if (config_.priority_policy == priority_mode::pinned_client)
+      pin_id = pin_id_.empty() ? around().ids.next() : pin_id_;
     if (!send(pull->reply, next, pin_id)) {
       pulls_.remove(*pull);
       if (!pin_id.empty()) dress(next);  // without the header again
@@ -279,8 +285,8 @@ bool consumer::spent(const pending_entry& entry) const {
   return config_.max_deliver > 0 && entry.deliveries >= static_cast<std::uint64_t>(config_.max_deliver);
 }
 
-// The message had all its deliveries: it stays in the stream and leaves the pending ones; the floor passes it with the next
-// acknowledgement.
+// The message had all its deliveries: it stays in the stream and leaves the pending ones; the floor passes it with the
+// next acknowledgement.
 void consumer::give_up(pending_entry& entry) {
   const storage::sequence number = entry.number;
   const std::uint64_t deliveries = entry.deliveries;

@@ -71,8 +71,8 @@ constexpr std::uint64_t flag_delayed = 1, flag_queued = 2;
 
 void put_state(std::string& out, const consumer_state& state) {
   out += static_cast<char>(snapshot_version);
-  for (const std::uint64_t value : {state.next_stream, state.next_consumer, state.delivered_stream, state.floor_consumer,
-                                    state.floor_stream, state.skip_end}) {
+  for (const std::uint64_t value : {state.next_stream, state.next_consumer, state.delivered_stream,
+                                    state.floor_consumer, state.floor_stream, state.skip_end}) {
     put(out, value);
   }
   put(out, state.pending.size());
@@ -232,7 +232,9 @@ bool apply_deltas(consumer_state& state, std::string_view bytes) {
   reader in(bytes);
   while (!in.done()) {
     switch (static_cast<delta_kind>(in.byte())) {
-      case delta_kind::delivered: replay_delivered(state, in); break;
+      case delta_kind::delivered:
+        replay_delivered(state, in);
+        break;
       case delta_kind::passed: {
         const storage::sequence number = in.number();
         const std::uint64_t consumer_sequence = in.number();
@@ -286,7 +288,8 @@ bool apply_deltas(consumer_state& state, std::string_view bytes) {
       case delta_kind::whole:
         if (!read_state(state, in)) return false;
         break;
-      default: return false;
+      default:
+        return false;
     }
     if (in.failed()) return false;
   }

@@ -1,5 +1,6 @@
-// A consumer's durable state as bytes: a snapshot, and the deltas that lead from one snapshot to the next (jetstream 13.1,
-// 22; storage R4). Every delta names what it is about, so that replaying one that the snapshot already holds does no harm.
+// A consumer's durable state as bytes: a snapshot, and the deltas that lead from one snapshot to the next
+// (jetstream 13.1, 22; storage R4). Every delta names what it is about, so that replaying one that the snapshot already
+// holds does no harm.
 #pragma once
 
 #include "jetstream/consumer_pending.hpp"
@@ -14,9 +15,9 @@ namespace tern::jetstream {
 
 // Everything that survives a restart. Sequences as jetstream 13.1 names them.
 struct consumer_state {
-  storage::sequence next_stream = 1;        // the next sequence to look at
-  std::uint64_t next_consumer = 1;          // the next consumer sequence
-  storage::sequence delivered_stream = 0;   // the last delivered message, or the start position
+  storage::sequence next_stream = 1;       // the next sequence to look at
+  std::uint64_t next_consumer = 1;         // the next consumer sequence
+  storage::sequence delivered_stream = 0;  // the last delivered message, or the start position
   std::uint64_t floor_consumer = 0;
   storage::sequence floor_stream = 0;
   pending_set pending;
@@ -40,13 +41,13 @@ class delta_writer {
   std::string_view bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
 
-  void delivered(const pending_entry& entry, std::uint64_t consumer_sequence);          // first or again
-  void passed(storage::sequence number, std::uint64_t consumer_sequence);               // ack none
-  void settled(storage::sequence number);                                               // acked, termed, removed
-  void settled_up_to(storage::sequence number, std::uint64_t consumer_sequence);        // ack all
-  void due(const pending_entry& entry);                                                 // nak, progress, expiry
+  void delivered(const pending_entry& entry, std::uint64_t consumer_sequence);    // first or again
+  void passed(storage::sequence number, std::uint64_t consumer_sequence);         // ack none
+  void settled(storage::sequence number);                                         // acked, termed, removed
+  void settled_up_to(storage::sequence number, std::uint64_t consumer_sequence);  // ack all
+  void due(const pending_entry& entry);                                           // nak, progress, expiry
   void exhausted(storage::sequence number, std::uint64_t deliveries);
-  void whole(const consumer_state& state);                                              // start, purge, reset
+  void whole(const consumer_state& state);  // start, purge, reset
 
  private:
   std::string bytes_;

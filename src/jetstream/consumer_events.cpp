@@ -58,7 +58,8 @@ void consumer::tell_paused() {
   owner_.stream().advise(subject, std::move(event).finish());
 }
 
-void consumer::tell_pin(std::string_view what, std::string_view type, std::string_view extra_key, std::string_view extra) {
+void consumer::tell_pin(std::string_view what, std::string_view type, std::string_view extra_key,
+                        std::string_view extra) {
   const std::string subject = event_subject(what);
   if (!wants_advisory(account(), subject)) return;
   advisory event(around(), type_of_event(type));

@@ -17,7 +17,7 @@ struct sequence_info {
 
 struct priority_group_info {
   std::string group;
-  std::string pinned_client_id;          // empty: nobody is pinned
+  std::string pinned_client_id;  // empty: nobody is pinned
   std::optional<time_point> pinned_at;
 };
 

@@ -14,7 +14,8 @@ pending_entry* pending_set::find(storage::sequence number) {
   if (found->number != number) {
     const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(head_);
     const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(high);
-    const auto at = std::lower_bound(begin, end, number, [](const pending_entry& e, storage::sequence n) { return e.number < n; });
+    const auto at =
+        std::lower_bound(begin, end, number, [](const pending_entry& e, storage::sequence n) { return e.number < n; });
     if (at == end || at->number != number) return nullptr;
     found = &*at;
   }

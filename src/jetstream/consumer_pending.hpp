@@ -1,5 +1,5 @@
-// What a consumer has delivered and not yet settled: the pending messages in stream order, their deadlines, and the queue
-// of those that are due again (jetstream 13.1, 13.6, 13.7). Plain data; owned by the consumer.
+// What a consumer has delivered and not yet settled: the pending messages in stream order, their deadlines, and the
+// queue of those that are due again (jetstream 13.1, 13.6, 13.7). Plain data; owned by the consumer.
 #pragma once
 
 #include "storage/stream_log.hpp"
@@ -21,8 +21,8 @@ struct pending_entry {
   time_point delivered_at{};            // last delivery or progress
   time_point due{};                     // when it comes again; unused while queued
   std::uint64_t deliveries = 0;
-  std::uint64_t ticket = 0;             // its place in the redelivery queue; 0: not queued
-  bool delayed = false;                 // `due` was set by a NAK and not by the ack wait
+  std::uint64_t ticket = 0;  // its place in the redelivery queue; 0: not queued
+  bool delayed = false;      // `due` was set by a NAK and not by the ack wait
 };
 
 // Ordered by stream sequence; new entries come at the end, any may go. Finding is a guess and a binary search; erasing
@@ -66,9 +66,9 @@ class pending_set {
   std::size_t live_ = 0;
 };
 
-// The earliest deadline of many that are mostly set in ascending order and mostly settled before they pass. Entries are not
-// taken out when their message is settled: `is_current(number, due)` of the caller says which still count. Deadlines that
-// ascend stand in a queue, the others in a heap; both are swept when more than half of them are stale.
+// The earliest deadline of many that are mostly set in ascending order and mostly settled before they pass. Entries are
+// not taken out when their message is settled: `is_current(number, due)` of the caller says which still count.
+// Deadlines that ascend stand in a queue, the others in a heap; both are swept when more than half of them are stale.
 class deadline_queue {
  public:
   void push(time_point due, storage::sequence number) {
@@ -133,7 +133,8 @@ class deadline_queue {
   }
   template <class IsCurrent>
   void drop_stale(IsCurrent&& is_current) {
-    while (!ascending_.empty() && !is_current(ascending_.front().number, ascending_.front().due)) ascending_.pop_front();
+    while (!ascending_.empty() && !is_current(ascending_.front().number, ascending_.front().due))
+      ascending_.pop_front();
     while (!heap_.empty() && !is_current(heap_.front().number, heap_.front().due)) pop_heap();
   }
 
@@ -141,8 +142,8 @@ class deadline_queue {
   std::vector<entry> heap_;
 };
 
-// FIFO of messages that are due again. An entry's membership is its ticket, so leaving costs O(1): the place stays behind,
-// is passed over when its turn comes, and swept when such places outnumber the rest.
+// FIFO of messages that are due again. An entry's membership is its ticket, so leaving costs O(1): the place stays
+// behind, is passed over when its turn comes, and swept when such places outnumber the rest.
 class redelivery_queue {
  public:
   std::size_t size() const { return queued_; }

@@ -158,12 +158,13 @@ bool same(const consumer_state& a, const consumer_state& b) {
   fill(b, right);
   const std::vector<storage::sequence> rest_a(a.skip.begin() + static_cast<std::ptrdiff_t>(a.skip_next), a.skip.end());
   const std::vector<storage::sequence> rest_b(b.skip.begin() + static_cast<std::ptrdiff_t>(b.skip_next), b.skip.end());
-  return a.next_stream == b.next_stream && a.next_consumer == b.next_consumer && a.delivered_stream == b.delivered_stream &&
-         a.floor_consumer == b.floor_consumer && a.floor_stream == b.floor_stream && a.exhausted == b.exhausted &&
-         left == right && rest_a == rest_b;
+  return a.next_stream == b.next_stream && a.next_consumer == b.next_consumer &&
+         a.delivered_stream == b.delivered_stream && a.floor_consumer == b.floor_consumer &&
+         a.floor_stream == b.floor_stream && a.exhausted == b.exhausted && left == right && rest_a == rest_b;
 }
 
-// A naive consumer: delivers, redelivers, acknowledges, gives up. Its deltas must lead to its state from every snapshot.
+// A naive consumer: delivers, redelivers, acknowledges, gives up. Its deltas must lead to its state from every
+// snapshot.
 TEST(consumer_deltas, lead_from_any_snapshot_to_the_same_state) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     std::mt19937 random(seed);

@@ -53,7 +53,11 @@ void consumer::on_pull(std::string_view reply, std::string_view headers, std::st
   const auto pull = parse_pull_request(body);
   if (!pull) return send_status(reply, 400, "Bad Request - " + pull.error().context());
   if (const auto refusal = refuse_pull(*pull)) {
-    return send_status(reply, refusal->starts_with("Exceeded") ? 409 : refusal->starts_with("Nats-") ? 423 : 400, *refusal);
+    return send_status(reply,
+                       refusal->starts_with("Exceeded") ? 409
+                       : refusal->starts_with("Nats-")  ? 423
+                                                        : 400,
+                       *refusal);
   }
   const pull_request& asked = pull->request;
   if (!pin_id_.empty() && asked.id == pin_id_) pin_timer_.arm(now() + config_.priority_timeout);
@@ -103,7 +107,8 @@ std::optional<std::string> consumer::refuse_pull(const parsed_pull& pull) {
   if (policy == priority_mode::none || !pull.json) return std::nullopt;
   if (asked.group.empty()) return "Bad Request - Priority Group missing";
   const auto& groups = config_.priority_groups;
-  if (std::find(groups.begin(), groups.end(), asked.group) == groups.end()) return "Bad Request - Invalid Priority Group";
+  if (std::find(groups.begin(), groups.end(), asked.group) == groups.end())
+    return "Bad Request - Invalid Priority Group";
   if (!pin_id_.empty() && !asked.id.empty() && asked.id != pin_id_) return "Nats-Pin-Id mismatch";
   return std::nullopt;
 }
@@ -260,7 +265,8 @@ void consumer::expire_pin(std::string_view reason) {
 
 std::optional<protocol::api_error> consumer::unpin(std::string_view group) {
   const auto& groups = config_.priority_groups;
-  if (config_.priority_policy == priority_mode::none || std::find(groups.begin(), groups.end(), group) == groups.end()) {
+  if (config_.priority_policy == priority_mode::none ||
+      std::find(groups.begin(), groups.end(), group) == groups.end()) {
     return protocol::make_api_error(protocol::jetstream_errc::consumer_invalid_priority_group);
   }
   expire_pin("admin");

@@ -67,7 +67,8 @@ bool push_delivery::afford(std::uint64_t size) {
   const double rate = static_cast<double>(owner_.config_.rate_limit_bps) / 8;
   if (rate <= 0) return true;
   const stream_config& stream = owner_.owner_.stream().config();
-  const double burst = static_cast<double>(stream.max_msg_size > 0 ? stream.max_msg_size : owner_.around().settings.max_payload);
+  const double burst =
+      static_cast<double>(stream.max_msg_size > 0 ? stream.max_msg_size : owner_.around().settings.max_payload);
   const time_point at = owner_.now();
   tokens_ = std::min(burst, tokens_ + rate * std::chrono::duration<double>(at - tokens_at_).count());
   tokens_at_ = at;

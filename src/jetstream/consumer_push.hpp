@@ -1,5 +1,5 @@
-// What a push consumer has beyond a pull consumer: who listens, heartbeats, flow control and the rate limit (jetstream 16,
-// 13.12). Part of its consumer, which owns it while it is open.
+// What a push consumer has beyond a pull consumer: who listens, heartbeats, flow control and the rate limit (jetstream
+// 16, 13.12). Part of its consumer, which owns it while it is open.
 #pragma once
 
 #include "base/timer_queue.hpp"
@@ -26,10 +26,10 @@ class push_delivery {
   time_point unbound_since() const { return unbound_since_; }
 
   // --- around one delivery ---
-  bool may_send() const;              // somebody listens and the flow control window is open
-  bool afford(std::uint64_t size);    // the rate limit lets it pass; else the consumer is woken when it does
+  bool may_send() const;            // somebody listens and the flow control window is open
+  bool afford(std::uint64_t size);  // the rate limit lets it pass; else the consumer is woken when it does
   void on_sent(std::uint64_t size);
-  void on_refused();                  // nobody took it
+  void on_refused();  // nobody took it
 
   // `id` is the last token of the flow control subject that was answered.
   void on_flow_answer(std::string_view id, const routing::message& what);

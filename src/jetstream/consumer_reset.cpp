@@ -77,7 +77,8 @@ void consumer::on_reset(const routing::message& what) {
   if (target == 0) {
     target = state_.floor_stream + 1;
   } else if (config_.deliver_policy == delivery_start::by_start_sequence) {
-    if (target < config_.opt_start_seq) return refuse(protocol::jetstream_errc::consumer_invalid_reset, "below start seq");
+    if (target < config_.opt_start_seq)
+      return refuse(protocol::jetstream_errc::consumer_invalid_reset, "below start seq");
   } else if (config_.deliver_policy == delivery_start::by_start_time) {
     const storage::sequence end = log().state().last + 1;
     if (target < log().first_at_or_after(config_.opt_start_time->at).value_or(end)) {

@@ -1,5 +1,5 @@
-// The consumers of one stream: creation, lookup, and the events that a stream passes on to them. A publish wakes only the
-// consumers whose filter matches, through a trie of filters; nothing here loops over all consumers per message.
+// The consumers of one stream: creation, lookup, and the events that a stream passes on to them. A publish wakes only
+// the consumers whose filter matches, through a trie of filters; nothing here loops over all consumers per message.
 // Owned by the stream; one shard.
 #pragma once
 

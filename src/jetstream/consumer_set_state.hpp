@@ -40,7 +40,7 @@ struct consumer_set::implementation final : consumer_owner {
   consumer* find(std::string_view name);
   consumer& adopt(std::unique_ptr<consumer> made);
   void remove(consumer& who);
-  void bury();       // tells the pulls of removed consumers and frees them
+  void bury();  // tells the pulls of removed consumers and frees them
   void bury_soon();
   void collect(std::string_view subject, std::vector<consumer*>& into);
   void list_filters(consumer& who);

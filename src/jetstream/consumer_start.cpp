@@ -1,4 +1,5 @@
-// Where a consumer begins: at its creation by its deliver policy (jetstream 13.2), after a restart by what was stored (22).
+// Where a consumer begins: at its creation by its deliver policy (jetstream 13.2), after a restart by what was stored
+// (22).
 #include "jetstream/consumer.hpp"
 
 #include <algorithm>
@@ -11,16 +12,21 @@ storage::sequence consumer::start_position() {
   const storage::sequence end = std::max(stream.last + 1, first);
   const auto filters = config_.filters();
   switch (config_.deliver_policy) {
-    case delivery_start::all: return first;
-    case delivery_start::new_only: return end;
+    case delivery_start::all:
+      return first;
+    case delivery_start::new_only:
+      return end;
     case delivery_start::last: {
       if (filters.empty()) return std::max(stream.last, first);
       storage::sequence newest = 0;
-      for (const std::string& filter : filters) newest = std::max(newest, log().last_match(filter, stream.last).value_or(0));
+      for (const std::string& filter : filters)
+        newest = std::max(newest, log().last_match(filter, stream.last).value_or(0));
       return newest == 0 ? end : newest;
     }
-    case delivery_start::by_start_sequence: return std::max(config_.opt_start_seq, first);
-    case delivery_start::by_start_time: return std::max(log().first_at_or_after(config_.opt_start_time->at).value_or(end), first);
+    case delivery_start::by_start_sequence:
+      return std::max(config_.opt_start_seq, first);
+    case delivery_start::by_start_time:
+      return std::max(log().first_at_or_after(config_.opt_start_time->at).value_or(end), first);
     case delivery_start::last_per_subject:
       if (owner_.stream().config().max_msgs_per_subject == 1) return first;
       build_skip_list();

@@ -44,12 +44,14 @@ struct delivery {
 class consumer_test : public ::testing::Test {
  protected:
   void create_stream(std::string_view more = "") {
-    const std::string answer = harness.api("STREAM.CREATE.S", R"({"name":"S","subjects":["s.>"],"storage":"memory")" + std::string(more) + "}");
+    const std::string answer = harness.api(
+        "STREAM.CREATE.S", R"({"name":"S","subjects":["s.>"],"storage":"memory")" + std::string(more) + "}");
     ASSERT_EQ(answer.find("\"error\""), std::string::npos) << answer;
   }
   std::string create(std::string_view config, std::string_view name = "C") {
-    return harness.api("CONSUMER.CREATE.S." + std::string(name),
-                       R"({"stream_name":"S","config":{"durable_name":")" + std::string(name) + "\"," + std::string(config) + "}}");
+    return harness.api(
+        "CONSUMER.CREATE.S." + std::string(name),
+        R"({"stream_name":"S","config":{"durable_name":")" + std::string(name) + "\"," + std::string(config) + "}}");
   }
   void create_explicit(std::string_view more = "") {
     const std::string answer = create(R"("ack_policy":"explicit")" + std::string(more));
@@ -273,7 +275,8 @@ TEST_F(consumer_test, a_delayed_nak_keeps_its_slot_and_comes_after_the_delay) { 
   EXPECT_EQ(again[0].count, 2u);
 }
 
-TEST_F(consumer_test, a_message_that_had_all_its_deliveries_leaves_pending_and_the_next_ack_passes_it) {  // jetstream 13.7
+TEST_F(consumer_test,
+       a_message_that_had_all_its_deliveries_leaves_pending_and_the_next_ack_passes_it) {  // jetstream 13.7
   create_stream();
   store("s.a");
   store("s.b");

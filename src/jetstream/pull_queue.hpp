@@ -15,12 +15,12 @@
 namespace tern::jetstream {
 
 struct waiting_pull {
-  pull_request asked;       // `batch` and `max_bytes` count down: what is left, raw as given
+  pull_request asked;  // `batch` and `max_bytes` count down: what is left, raw as given
   std::string reply;
   std::uint64_t delivered = 0;
   bool bounded_bytes = false;  // max_bytes was given
   std::optional<time_point> expires_at;
-  time_point next_heartbeat{};  // when asked.idle_heartbeat is set
+  time_point next_heartbeat{};                // when asked.idle_heartbeat is set
   std::unique_ptr<timer_queue::timer> clock;  // expiry and heartbeats
   std::list<waiting_pull>::iterator place;    // its own, in whichever list of the queue holds it
 
