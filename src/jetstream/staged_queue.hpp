@@ -23,6 +23,7 @@ struct staged_publish {
     duplicate,  // says the sequence of an earlier publish, when the log has reached it
   };
   kind what = kind::message;
+  bool verbatim = false;  // the note is the whole answer
   rollup_scope rollup = rollup_scope::none;
   storage::sequence number = 0;    // that the acknowledgement names
   storage::sequence required = 0;  // the log has to reach this first

@@ -11,6 +11,7 @@
 #include "jetstream/account_streams.hpp"
 #include "jetstream/atomic_batches.hpp"
 #include "jetstream/consumer_set.hpp"
+#include "jetstream/fast_batch.hpp"
 #include "jetstream/message_expiry.hpp"
 #include "jetstream/publish_headers.hpp"
 #include "jetstream/staged_queue.hpp"
@@ -21,6 +22,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,7 +115,9 @@ class stream final : public stream_context, private routing::receiver, private s
   problem check_lifetime(incoming& what) const;
   problem count(incoming& what);
   problem check_discard_new(const incoming& what, staged_publish& entry);
-  bool answer_duplicate(const incoming& what);
+  problem admit(incoming& what);
+  bool find_duplicate(incoming& what);
+  void answer_duplicate(const incoming& what);
   staged_publish entry_for(const incoming& what) const;
   storage::sequence reserve(const incoming& what, staged_publish entry);
   void append(const incoming& what, storage::sequence number);
@@ -127,7 +132,16 @@ class stream final : public stream_context, private routing::receiver, private s
   problem reserve_in_batch(incoming& what, std::size_t index, std::vector<std::string>& written);
   void commit_batch(std::string_view id, atomic_batch& batch, std::string_view reply);
 
+  // --- fast batches (stream_fast_batch.cpp) ---
+  void accept_fast(incoming& what);
+  fast_batch* find_fast_batch(const fast_control& control, std::string_view reply);
+  void store_in_fast_batch(incoming& what, const fast_control& control, fast_batch& batch, std::string_view reply);
+  void end_fast_batch(std::string_view id, std::string_view reply);
+  void send_when_committed(std::string_view reply, std::string_view text);
+  void send_text(std::string_view reply, std::string_view text);
+
   // --- committing (stream_commit.cpp) ---
+  void answer(const staged_publish& what);
   void await_skips();
   void acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view note = {});
   void refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers = {});
@@ -206,6 +220,7 @@ class stream final : public stream_context, private routing::receiver, private s
   timer_queue::timer scan_timer_;
   timer_queue::timer batch_timer_;
   atomic_batches batches_;
+  std::map<std::string, fast_batch, std::less<>> fast_batches_;
   message_expiry expiry_;
   storage::sequence scan_from_ = 0;           // headers from here on have not been looked at; 0: all have
   storage::sequence age_from_ = 0;            // what is older never ends by age

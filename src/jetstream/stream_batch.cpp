@@ -114,7 +114,13 @@ void stream::expire_batches() {
   if (closed_) return;
   const nanoseconds timeout = surroundings_.settings.batches.timeout;
   for (const std::string& id : batches_.idle_since(surroundings_.now() - timeout)) abandon_batch(id, "timeout");
-  if (const auto oldest = batches_.oldest()) batch_timer_.arm(*oldest + timeout);
+  std::optional<time_point> oldest = batches_.oldest();
+  std::erase_if(fast_batches_, [&](const auto& one) {
+    if (one.second.last_seen <= surroundings_.now() - timeout) return true;  // without a word (5.11)
+    oldest = oldest ? std::min(*oldest, one.second.last_seen) : one.second.last_seen;
+    return false;
+  });
+  if (oldest) batch_timer_.arm(*oldest + timeout);
 }
 
 // What a batch forbids of its messages beside the rules for single ones.

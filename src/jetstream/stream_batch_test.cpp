@@ -125,5 +125,58 @@ TEST_F(stream_batch, counters_run_through_it) {  // jetstream 5.7, 5.10
   EXPECT_EQ(server.request("$JS.API.DIRECT.GET.S.s.a"), R"({"val":"8"})");
 }
 
+TEST_F(stream_batch, a_fast_one_is_visible_while_it_runs) {  // jetstream 5.11
+  create(R"("allow_batched":true)");
+  capturing_receiver replies;
+  server.account().subscribe(replies, "r.>");
+  const auto send = [this](std::string_view reply, std::string_view headers = {}) {
+    server.publish("s.a", "x", headers, reply);
+    server.turn();
+  };
+  send("r.u.100.ok.1.0.$FI");
+  send("r.u.100.ok.2.1.$FI");
+  EXPECT_EQ(state().messages, 2u);
+  send("r.u.100.ok.3.4.$FI");  // a ping tells of the gap and repeats
+  send("r.u.100.ok.4.3.$FI");
+  ASSERT_EQ(replies.messages.size(), 4u);
+  EXPECT_EQ(replies.messages[0].payload, R"({"type":"ack","seq":0,"msgs":100})");
+  EXPECT_EQ(replies.messages[1].payload, R"({"type":"gap","last_seq":3,"seq":3})");
+  EXPECT_EQ(replies.messages[2].payload, R"({"type":"ack","seq":0,"msgs":100})");
+  EXPECT_EQ(replies.messages[3].payload, R"({"stream":"S","seq":2,"batch":"u","count":3})");
+  EXPECT_EQ(state().messages, 2u);
+}
+
+TEST_F(stream_batch, a_fast_one_in_fail_mode_ends_at_a_gap_or_an_error) {  // jetstream 5.11
+  create(R"("allow_batched":true)");
+  capturing_receiver replies;
+  server.account().subscribe(replies, "r.>");
+  const auto send = [&](std::string_view reply, std::string_view headers = {}) {
+    replies.messages.clear();
+    server.publish("s.a", "x", headers, reply);
+    server.turn();
+    std::string all;
+    for (const auto& one : replies.messages) all += one.payload + "\n";
+    return all;
+  };
+  send("r.u.10.fail.1.0.$FI");
+  EXPECT_EQ(send("r.u.10.fail.4.1.$FI"),
+            "{\"type\":\"gap\",\"last_seq\":2,\"seq\":4}\n{\"stream\":\"S\",\"seq\":1,\"batch\":\"u\",\"count\":1}\n");
+  EXPECT_THAT(send("r.u.10.fail.5.1.$FI"), HasSubstr("10208"));
+  send("r.v.10.fail.1.0.$FI");
+  EXPECT_THAT(send("r.v.10.fail.2.1.$FI", "NATS/1.0\r\nNats-Expected-Last-Sequence: 7\r\n\r\n"),
+              HasSubstr(R"({"type":"err","seq":2,"error":{"code":400,"err_code":10071)"));
+  EXPECT_EQ(state().messages, 2u);
+}
+
+TEST_F(stream_batch, control_subjects_of_fast_ones_are_checked) {  // jetstream 5.11
+  for (const std::string_view bad :
+       {"r.u.10.ok.1.9.$FI", "r.u.10.ok.1.x.$FI", "r.u.10.maybe.1.0.$FI", "r.u.10.ok.0.0.$FI", "r.u.10.ok.2.0.$FI",
+        "r.u.10.ok.1.1.$FI", "r.u.10.ok.1.3.$FI", "0.$FI", "r.0.$FI", "u.10.ok.1.0.$FI", ".$FI", ""})
+    EXPECT_FALSE(parse_fast_control(bad)) << bad;
+  EXPECT_EQ(parse_fast_control("r.x.u.many.ok.1.0.$FI")->flow, 10u);
+  EXPECT_EQ(parse_fast_control("r.x.u.99999.ok.1.0.$FI")->flow, 65'535u);
+  EXPECT_EQ(parse_fast_control("r.x.u.5.fail.7.1.$FI")->id, "u");
+}
+
 }  // namespace
 }  // namespace tern::jetstream

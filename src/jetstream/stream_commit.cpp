@@ -34,7 +34,7 @@ void stream::answer_reached() {
       announced_ = std::max(announced_, next.number);
       roll_up(next.rollup, next.subject, next.number);
     }
-    acknowledge(next.reply, next.number, next.what == staged_publish::kind::duplicate, next.note);
+    answer(next);
     staged_.pop();
   }
 }
@@ -61,7 +61,7 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
       const auto total = totals_.find(staged_.hash(done.subject));
       if (total != totals_.end() && total->second.number == number) totals_.erase(total);
     }
-    acknowledge(done.reply, number, false, done.note);
+    answer(done);
     announced_ = number;
     if (!log_.subject_of(number).empty()) consumers_.on_committed(number, done.subject);
     staged_.pop();
@@ -114,6 +114,12 @@ void stream::on_commit_failed(const error& why) {
   load_last_message_id();
   rebuild_duplicate_window();
   settle_usage();
+}
+
+void stream::answer(const staged_publish& what) {
+  if (what.reply.empty()) return;
+  if (what.verbatim) return send_text(what.reply, what.note);
+  acknowledge(what.reply, what.number, what.what == staged_publish::kind::duplicate, what.note);
 }
 
 void stream::acknowledge(std::string_view reply, storage::sequence number, bool duplicate, std::string_view note) {

@@ -274,7 +274,6 @@ std::optional<api_error> refuse_unbuilt_features(const stream_config& config) {
   if (config.mirror) return refuse("mirrors are");
   if (!config.sources.empty()) return refuse("sources are");
   if (config.allow_msg_schedules) return refuse("message schedules are");
-  if (config.allow_batched) return refuse("fast batch publish is");
   return {};
 }
 

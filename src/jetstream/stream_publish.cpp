@@ -21,7 +21,6 @@ using protocol::make_api_error;
 
 constexpr std::uint64_t record_size_max = std::uint64_t{32} << 20;  // of a file stream's record, overhead included
 constexpr std::size_t header_size_max = 65'535;
-constexpr std::string_view fast_batch_suffix = ".$FI";
 constexpr std::string_view too_many_requests_status = "NATS/1.0 429 Too Many Requests\r\n\r\n";
 
 protocol::api_error wrong_last_sequence(storage::sequence actual) {
@@ -82,7 +81,6 @@ void stream::accept(const routing::message& what) {
   if (transform_) transform_subject(taken);
   if (!has_room(taken)) return;
   if (config().sealed) return refuse(reply, make_api_error(jetstream_errc::stream_sealed));
-  if (reply.ends_with(fast_batch_suffix)) return refuse(reply, make_api_error(jetstream_errc::batch_publish_disabled));
   if (!taken.headers.empty()) {
     taken.known = publish_headers::read(taken.headers);
     if (taken.known.has_status || taken.known.has_request_info) {
@@ -90,25 +88,34 @@ void stream::accept(const routing::message& what) {
       taken.headers = taken.stored_headers;
     }
     if (!taken.known.batch_id.empty()) return accept_batched(taken);
-    if (const auto found = check_headers(taken)) return refuse(reply, *found);
-    if (const auto found = check_expectations(taken)) return refuse(reply, *found);
-    if (answer_duplicate(taken)) return;
-    if (taken.raises_lifetime) write_lifetime(taken);
   }
-  if (const auto found = check_after_dedup(taken)) return refuse(reply, *found);
-  if (!taken.total.empty()) taken.note.append(",\"val\":\"").append(taken.total).append("\"");
-  if (config().retention == retention_policy::interest && !consumers_.wanted(taken.subject)) {
-    taken.skipped = true;
-    append(taken, reserve(taken, {.what = staged_publish::kind::skip, .rollup = taken.rollup}));
-    return await_skips();
+  if (reply.ends_with(fast_batch_suffix)) return accept_fast(taken);
+  if (const auto found = admit(taken)) return refuse(reply, *found);
+  if (taken.duplicate_of != 0) return answer_duplicate(taken);
+  append(taken, reserve(taken, taken.entry));
+  if (taken.skipped) await_skips();
+}
+
+// All checks of 5.4. What passes has its entry of the staged state made, or is a duplicate.
+stream::problem stream::admit(incoming& what) {
+  if (!what.headers.empty()) {
+    if (auto found = check_headers(what)) return found;
+    if (auto found = check_expectations(what)) return found;
+    if (find_duplicate(what)) return {};
+    if (what.raises_lifetime) write_lifetime(what);
   }
-  if (owner_.account_is_full(config().storage, taken.record_bytes))
-    return refuse(reply, make_api_error(jetstream_errc::account_resources_exceeded));
-  staged_publish entry = entry_for(taken);
-  if (config().discard == discard_policy::new_messages) {
-    if (const auto found = check_discard_new(taken, entry)) return refuse(reply, *found);
+  if (auto found = check_after_dedup(what)) return found;
+  if (!what.total.empty()) what.note.append(",\"val\":\"").append(what.total).append("\"");
+  if (config().retention == retention_policy::interest && !consumers_.wanted(what.subject)) {
+    what.skipped = true;
+    what.entry = {.what = staged_publish::kind::skip, .rollup = what.rollup};
+    return {};
   }
-  append(taken, reserve(taken, entry));
+  if (owner_.account_is_full(config().storage, what.record_bytes))
+    return make_api_error(jetstream_errc::account_resources_exceeded);
+  what.entry = entry_for(what);
+  if (config().discard == discard_policy::new_messages) return check_discard_new(what, what.entry);
+  return {};
 }
 
 // Everything later goes by the mapped subject; one that does not match passes as it is (5.4, 7.4).
@@ -230,19 +237,20 @@ storage::sequence stream::last_of_subject(std::string_view subject) {
   return log_.last_match(subject, log_.state().last).value_or(0);
 }
 
-bool stream::answer_duplicate(const incoming& what) {
+bool stream::find_duplicate(incoming& what) {
   if (what.known.message_id.empty() || duplicates_.window().count() == 0) return false;
   const auto first = duplicates_.find(what.known.message_id, surroundings_.now());
   if (!first) return false;
-  if (what.reply.empty()) return true;
-  if (staged_.empty()) {
-    acknowledge(what.reply, *first, true);
-  } else {
-    // The first one may still be on its way to the disk: an acknowledgement of it is a promise all the same.
-    staged_.push({.what = staged_publish::kind::duplicate, .number = *first, .required = last_sequence_}, {},
-                 what.reply);
-  }
+  what.duplicate_of = *first;
   return true;
+}
+
+void stream::answer_duplicate(const incoming& what) {
+  if (what.reply.empty()) return;
+  if (staged_.empty()) return acknowledge(what.reply, what.duplicate_of, true);
+  // The first one may still be on its way to the disk: an acknowledgement of it is a promise all the same.
+  staged_.push({.what = staged_publish::kind::duplicate, .number = what.duplicate_of, .required = last_sequence_}, {},
+               what.reply);
 }
 
 stream::problem stream::check_after_dedup(incoming& what) {
