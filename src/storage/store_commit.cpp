@@ -245,6 +245,12 @@ void store_impl::fail_commits(const error& why) {
     next.created = std::move(carried.created);
     next.removed = std::move(carried.removed);
   }
+  // Deltas that were in these batches, as a snapshot: whoever waits from now on waits for it too.
+  for (auto& each : entries_) {
+    for (auto& [name, consumer] : each->consumers) {
+      if (consumer->needs_snapshot) consumer->append_snapshot();
+    }
+  }
   for (segmented_log* log : told) {
     // The owner may remove streams.
     const bool lives = std::any_of(entries_.begin(), entries_.end(), [log](const auto& each) { return each->messages.get() == log; });
@@ -324,11 +330,6 @@ void store_impl::begin_journal() {
     confirmed_batch_ = 0;
     unsynced_ = false;
     failure_.reset();
-    for (auto& each : entries_) {
-      for (auto& [name, consumer] : each->consumers) {
-        if (consumer->needs_snapshot) consumer->append_snapshot();
-      }
-    }
     if (!settles_ && (journals_.size() > 1 || core_.freeable_bytes > 0)) start_settling(core_.epoch - 1);
   });
 }
@@ -368,10 +369,13 @@ result<void> store_impl::close() {
   if (begins_journal_) fail_commits(error(errc::closed, "the store closes"));
   if (flush_in_flight_ || settle_in_flight_) {
     flush_in_flight_ = settle_in_flight_ = false;
+    gone_consumers_.insert(gone_consumers_.end(), settling_gone_.begin(), settling_gone_.end());
+    settling_gone_.clear();
     for (auto& each : entries_) {
       each->messages->flushed(false);
       each->messages->settled(false);
-      each->dirty = true;
+      each->dirty = each->rewrite_wanted = each->consumer_names_unsynced = true;
+      each->folders_synced = false;
       for (auto& [name, consumer] : each->consumers) consumer->dirty = true;
       if (each->messages->needs_flush()) note_flush(*each->messages);
       if (each->state == stream_entry::folders::being_made) each->state = stream_entry::folders::missing;

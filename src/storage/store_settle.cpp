@@ -38,12 +38,7 @@ void store_impl::settle_step() {
     }
     runtime::disk_batch batch;
     auto outcome = add_stream_state(*entry, batch);
-    if (!outcome) {
-      note_failure(outcome.error());
-      settles_ = false;
-      settle_wanted_ = true;
-      return;
-    }
+    if (!outcome) return on_stream_settled(entry->id, std::unexpected(outcome.error()));  // what the batch holds is not on its way
     // Some consumers or segments may be left for the next step.
     if (!entry->dirty && !entry->compacted_one) settle_queue_.pop_back();
     if (batch.operations.empty()) continue;
