@@ -69,11 +69,15 @@ const std::vector<flag>& flags() {
     std::vector<flag> out;
     out.push_back(text({"a", "addr", "net"}, [](options& to, const std::string& value) { to.host = value; }));
     out.push_back(number({"p", "port"}, [](options& to, std::int64_t value) { to.port = static_cast<int>(value); }));
-    out.push_back(text({"n", "name", "server_name"}, [](options& to, const std::string& value) { to.server_name = value; }));
+    out.push_back(
+        text({"n", "name", "server_name"}, [](options& to, const std::string& value) { to.server_name = value; }));
     out.push_back(text({"P", "pid"}, [](options& to, const std::string& value) { to.pid_file = value; }));
-    out.push_back(number({"m", "http_port"}, [](options& to, std::int64_t value) { to.http_port = static_cast<int>(value); }));
-    out.push_back(text({"client_advertise"}, [](options& to, const std::string& value) { to.client_advertise = value; }));
-    out.push_back(text({"ports_file_dir"}, [](options& to, const std::string& value) { to.ports_file_directory = value; }));
+    out.push_back(
+        number({"m", "http_port"}, [](options& to, std::int64_t value) { to.http_port = static_cast<int>(value); }));
+    out.push_back(
+        text({"client_advertise"}, [](options& to, const std::string& value) { to.client_advertise = value; }));
+    out.push_back(
+        text({"ports_file_dir"}, [](options& to, const std::string& value) { to.ports_file_directory = value; }));
     out.push_back(text({"l", "log"}, [](options& to, const std::string& value) { to.log_file = value; }));
     out.push_back(boolean({"T", "logtime"}, [](options& to, bool on) { to.log_time = on; }));
     out.push_back(boolean({"logtime_utc"}, [](options& to, bool on) { to.log_time_utc = on; }));
@@ -83,7 +87,8 @@ const std::vector<flag>& flags() {
     out.push_back(boolean({"DV"}, [](options& to, bool on) { to.debug = to.trace = on; }));
     out.push_back(boolean({"DVV"}, [](options& to, bool on) { to.debug = to.trace = to.trace_verbose = on; }));
     out.push_back(number({"log_size_limit"}, [](options& to, std::int64_t value) { to.log_size_limit = value; }));
-    out.push_back(number({"max_traced_msg_len"}, [](options& to, std::int64_t value) { to.max_traced_message = value; }));
+    out.push_back(
+        number({"max_traced_msg_len"}, [](options& to, std::int64_t value) { to.max_traced_message = value; }));
     out.push_back(boolean({"js", "jetstream"}, [](options& to, bool on) { to.jetstream.enabled = on; }));
     out.push_back(text({"sd", "store_dir"}, [](options& to, const std::string& value) {
       to.store_directory = value;
@@ -107,10 +112,28 @@ const std::vector<flag>& flags() {
 }
 
 // Flags of the peer for what is not built here: silence would be worse than a refusal.
-constexpr std::string_view refused[] = {
-    "ms", "https_port", "s", "syslog", "r", "remote_syslog", "user", "pass", "auth", "tls", "tlscert", "tlskey",
-    "tlsverify", "tlscacert", "cluster", "cluster_listen", "cluster_name", "no_advertise", "cluster_advertise",
-    "connect_retries", "profile", "help_tls"};
+constexpr std::string_view refused[] = {"ms",
+                                        "https_port",
+                                        "s",
+                                        "syslog",
+                                        "r",
+                                        "remote_syslog",
+                                        "user",
+                                        "pass",
+                                        "auth",
+                                        "tls",
+                                        "tlscert",
+                                        "tlskey",
+                                        "tlsverify",
+                                        "tlscacert",
+                                        "cluster",
+                                        "cluster_listen",
+                                        "cluster_name",
+                                        "no_advertise",
+                                        "cluster_advertise",
+                                        "connect_retries",
+                                        "profile",
+                                        "help_tls"};
 
 }  // namespace
 
@@ -119,9 +142,12 @@ result<command_line> parse_command_line(std::span<const std::string> arguments) 
   for (std::size_t at = 0; at < arguments.size(); ++at) {
     const std::string& argument = arguments[at];
     if (argument.size() < 2 || argument[0] != '-') {
-      if (argument == "version") out.what = command_line::action::show_version;
-      else if (argument == "help") out.what = command_line::action::show_help;
-      else return fail(errc::invalid_argument, "unrecognized command: \"" + argument + "\"");
+      if (argument == "version")
+        out.what = command_line::action::show_version;
+      else if (argument == "help")
+        out.what = command_line::action::show_help;
+      else
+        return fail(errc::invalid_argument, "unrecognized command: \"" + argument + "\"");
       continue;
     }
     std::string name = argument.substr(argument[1] == '-' ? 2 : 1);
@@ -136,9 +162,8 @@ result<command_line> parse_command_line(std::span<const std::string> arguments) 
       return fail(errc::invalid_options, "solicited routes require cluster capabilities, e.g. --cluster");
     if (std::ranges::find(refused, name) != std::end(refused))
       return fail(errc::invalid_options, "flag -" + name + " is not supported by this version of ternd");
-    const auto found = std::ranges::find_if(flags(), [&name](const flag& one) {
-      return std::ranges::find(one.names, name) != one.names.end();
-    });
+    const auto found = std::ranges::find_if(
+        flags(), [&name](const flag& one) { return std::ranges::find(one.names, name) != one.names.end(); });
     if (found == flags().end()) return fail(errc::invalid_argument, "flag provided but not defined: -" + name);
     if (!value && found->is_boolean) value = "true";
     if (!value) {
@@ -146,9 +171,9 @@ result<command_line> parse_command_line(std::span<const std::string> arguments) 
       value = arguments[++at];
     }
     if (!found->take(out, *value)) {
-      return fail(errc::invalid_argument, "invalid " + std::string(found->is_boolean ? "boolean value" : "value") + " \"" +
-                                              *value + "\" for " + (found->is_boolean ? "" : "flag ") + "-" + name +
-                                              ": parse error");
+      return fail(errc::invalid_argument, "invalid " + std::string(found->is_boolean ? "boolean value" : "value") +
+                                              " \"" + *value + "\" for " + (found->is_boolean ? "" : "flag ") + "-" +
+                                              name + ": parse error");
     }
   }
   return out;

@@ -16,7 +16,8 @@ options applied(std::vector<std::string> arguments) {
 }
 
 TEST(command_line, one_or_two_dashes_and_both_forms_of_values_core_4_5) {
-  const options got = applied({"-a", "127.0.0.1", "--port", "-1", "-sd=/data", "--name=n", "-js", "-DV", "-T=false", "-m", "8222"});
+  const options got =
+      applied({"-a", "127.0.0.1", "--port", "-1", "-sd=/data", "--name=n", "-js", "-DV", "-T=false", "-m", "8222"});
   EXPECT_EQ(got.host, "127.0.0.1");
   EXPECT_EQ(got.port, -1);
   EXPECT_EQ(got.jetstream.store_directory, "/data");

@@ -84,8 +84,7 @@ void config_lexer::skip_blanks_and_lines() {
 result<config_lexer::key> config_lexer::read_key(bool in_map) {
   key out{.text = {}, .line = line_, .column = column()};
   const int first = peek();
-  if (first == '=' || first == ':')
-    return fail_here("Unexpected key separator '" + letter() + (in_map ? "'." : "'"));
+  if (first == '=' || first == ':') return fail_here("Unexpected key separator '" + letter() + (in_map ? "'." : "'"));
   if (first == '"' || first == '\'') {
     take();
     out.quoted = true;
@@ -158,11 +157,21 @@ result<config_lexer::scalar> config_lexer::read_quoted() {
 
 result<void> config_lexer::read_escape(std::string& out) {
   switch (peek()) {
-    case 't': out += '\t'; break;
-    case 'n': out += '\n'; break;
-    case 'r': out += '\r'; break;
-    case '"': out += '"'; break;
-    case '\\': out += '\\'; break;
+    case 't':
+      out += '\t';
+      break;
+    case 'n':
+      out += '\n';
+      break;
+    case 'r':
+      out += '\r';
+      break;
+    case '"':
+      out += '"';
+      break;
+    case '\\':
+      out += '\\';
+      break;
     case 'x': {
       take();
       const std::string digits(text_.substr(at_, 2));
@@ -266,7 +275,8 @@ result<config_lexer::scalar> config_lexer::read_number() {
 
 result<config_lexer::scalar> config_lexer::read_fraction(std::size_t begin) {
   take();
-  if (!is_digit(peek())) return fail_here("Floats must have a digit after the '.', but got '" + letter() + "' instead.");
+  if (!is_digit(peek()))
+    return fail_here("Floats must have a digit after the '.', but got '" + letter() + "' instead.");
   while (is_digit(peek())) take();
   if (peek() == '.') {  // an address after all
     while (is_digit(peek()) || peek() == '.' || peek() == ':' || peek() == '-') take();

@@ -1,5 +1,5 @@
-// The scalars and blanks of the configuration language (core 4.1). Walks one text; the parser asks for what may come next.
-// Reports errors with the peer's words: "Parse error on line N: '...'".
+// The scalars and blanks of the configuration language (core 4.1). Walks one text; the parser asks for what may come
+// next. Reports errors with the peer's words: "Parse error on line N: '...'".
 #pragma once
 
 #include "server/config_value.hpp"
@@ -20,12 +20,12 @@ class config_lexer {
   int peek() const { return at_ < text_.size() ? static_cast<unsigned char>(text_[at_]) : end; }
   int take();
   bool at_comment() const;
-  void skip_comment();                  // the line feed is left
-  void skip_blanks();                   // not over line ends
+  void skip_comment();  // the line feed is left
+  void skip_blanks();   // not over line ends
   void skip_blanks_and_lines();
   int line() const { return line_; }
-  int column() const;                   // of the next letter
-  std::string letter() const;           // the next one, for error texts
+  int column() const;          // of the next letter
+  std::string letter() const;  // the next one, for error texts
 
   std::unexpected<error> fail_here(std::string_view what) const;
 
@@ -33,7 +33,7 @@ class config_lexer {
     std::string text;
     int line = 0, column = 0;
     bool quoted = false;
-    bool ends_at_blank = false;         // only then it may be the word `include`
+    bool ends_at_blank = false;  // only then it may be the word `include`
   };
   // A bare or quoted key. `in_map` tells what the end of the text means.
   result<key> read_key(bool in_map);

@@ -1,5 +1,5 @@
-// Reads the configuration language into a tree: structure, variables, includes (core 4.1). Total: any text gives a tree or
-// an error. Files and the environment come through `config_source`, so that tests and fuzzing need neither.
+// Reads the configuration language into a tree: structure, variables, includes (core 4.1). Total: any text gives a tree
+// or an error. Files and the environment come through `config_source`, so that tests and fuzzing need neither.
 #pragma once
 
 #include "server/config_value.hpp"

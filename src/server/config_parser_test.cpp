@@ -92,9 +92,15 @@ TEST_F(config_parser_test, includes_are_relative_and_see_no_outer_variables_core
 
 TEST_F(config_parser_test, errors_have_the_words_and_lines_of_the_peer_core_4_1) {
   const std::pair<const char*, const char*> cases[] = {
-      {"a: 1.5KB", "Parse error on line 1: 'Expected a top-level value to end with a new line, comment or EOF, but got 'K' instead.'"},
-      {"a: [a;b]", "Parse error on line 1: 'Expected an array value terminator \",\" or an array terminator \"]\", but got ';' instead.'"},
-      {"m { a: \"b\" c: \"d\" }", "Parse error on line 1: 'Expected a map value terminator \",\" or a map terminator \"}\", but got 'c' instead.'"},
+      {"a: 1.5KB",
+       "Parse error on line 1: 'Expected a top-level value to end with a new line, comment or EOF, but got 'K' "
+       "instead.'"},
+      {"a: [a;b]",
+       "Parse error on line 1: 'Expected an array value terminator \",\" or an array terminator \"]\", but got ';' "
+       "instead.'"},
+      {"m { a: \"b\" c: \"d\" }",
+       "Parse error on line 1: 'Expected a map value terminator \",\" or a map terminator \"}\", but got 'c' "
+       "instead.'"},
       {"a:\nb: 1", "Parse error on line 2: 'Expected value but found new line'"},
       {"m {\n a: b\n", "Parse error on line 3: 'Unexpected EOF processing map.'"},
       {"= 3", "Parse error on line 1: 'Unexpected key separator '=''"},

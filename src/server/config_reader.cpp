@@ -38,7 +38,8 @@ class reader {
     findings_.errors.push_back(at.place.text() + ": " + std::move(text));
   }
   void wrong_type(const config_value& at, std::string_view wanted) {
-    complain(at, "interface conversion: interface {} is " + std::string(at.type_name()) + ", not " + std::string(wanted));
+    complain(at,
+             "interface conversion: interface {} is " + std::string(at.type_name()) + ", not " + std::string(wanted));
   }
   void unknown(const config_entry& entry) {
     if (!entry.used_as_variable) complain(entry.value, "unknown field \"" + entry.key + "\"");
@@ -57,7 +58,8 @@ class reader {
   bool take_int(const config_value& from, int& to) {
     std::int64_t wide = 0;
     if (!take_integer(from, wide)) return false;
-    to = static_cast<int>(std::clamp<std::int64_t>(wide, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    to = static_cast<int>(
+        std::clamp<std::int64_t>(wide, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
     return true;
   }
   bool take_bool(const config_value& from, bool& to) {
@@ -69,21 +71,37 @@ class reader {
   bool take_address(const config_entry& entry, std::string& host, int& port);
 
   template <auto Member>
-  void boolean(const config_entry& entry) { take_bool(entry.value, into_.*Member); }
+  void boolean(const config_entry& entry) {
+    take_bool(entry.value, into_.*Member);
+  }
   template <auto Member>
-  void integer(const config_entry& entry) { take_integer(entry.value, into_.*Member); }
+  void integer(const config_entry& entry) {
+    take_integer(entry.value, into_.*Member);
+  }
   template <auto Member>
-  void small_integer(const config_entry& entry) { take_int(entry.value, into_.*Member); }
+  void small_integer(const config_entry& entry) {
+    take_int(entry.value, into_.*Member);
+  }
   template <auto Member>
-  void text(const config_entry& entry) { take_text(entry.value, into_.*Member); }
+  void text(const config_entry& entry) {
+    take_text(entry.value, into_.*Member);
+  }
   template <auto Member>
-  void duration(const config_entry& entry) { take_duration(entry, into_.*Member); }
+  void duration(const config_entry& entry) {
+    take_duration(entry, into_.*Member);
+  }
   template <auto Member>
-  void jetstream_integer(const config_entry& entry) { take_integer(entry.value, into_.jetstream.*Member); }
+  void jetstream_integer(const config_entry& entry) {
+    take_integer(entry.value, into_.jetstream.*Member);
+  }
   template <auto Member>
-  void jetstream_text(const config_entry& entry) { take_text(entry.value, into_.jetstream.*Member); }
+  void jetstream_text(const config_entry& entry) {
+    take_text(entry.value, into_.jetstream.*Member);
+  }
   template <auto Member>
-  void jetstream_boolean(const config_entry& entry) { take_bool(entry.value, into_.jetstream.*Member); }
+  void jetstream_boolean(const config_entry& entry) {
+    take_bool(entry.value, into_.jetstream.*Member);
+  }
 
   void listen(const config_entry& entry) { take_address(entry, into_.host, into_.port); }
   void http(const config_entry& entry) { take_address(entry, into_.http_host, into_.http_port); }
@@ -257,8 +275,10 @@ void reader::read(const config_value& tree) {
   for (const config_entry& entry : tree.entries) {
     const std::string name = lower(entry.key);
     const auto found = std::ranges::find(rules(), std::string_view(name), &rule::name);
-    if (found == rules().end()) unknown(entry);
-    else (this->*found->take)(entry);
+    if (found == rules().end())
+      unknown(entry);
+    else
+      (this->*found->take)(entry);
   }
 }
 
@@ -317,10 +337,14 @@ void reader::max_subscription_tokens(const config_entry& entry) {
 void reader::write_timeout(const config_entry& entry) {
   std::string word;
   if (!take_text(entry.value, word)) return;
-  if (word == "default") into_.write_timeout = write_timeout_policy::default_policy;
-  else if (word == "close") into_.write_timeout = write_timeout_policy::close;
-  else if (word == "retry") into_.write_timeout = write_timeout_policy::retry;
-  else complain(entry.value, "write_timeout must be 'default', 'close' or 'retry'");
+  if (word == "default")
+    into_.write_timeout = write_timeout_policy::default_policy;
+  else if (word == "close")
+    into_.write_timeout = write_timeout_policy::close;
+  else if (word == "retry")
+    into_.write_timeout = write_timeout_policy::retry;
+  else
+    complain(entry.value, "write_timeout must be 'default', 'close' or 'retry'");
 }
 
 void reader::lame_duck_duration(const config_entry& entry) {
@@ -349,7 +373,8 @@ void reader::tags(const config_entry& entry) {
     add(from.text);
   } else if (from.what == config_value::kind::array) {
     for (const config_value& element : from.elements) {
-      if (!element.is_text()) return complain(element, "error parsing tags: unsupported type in array " + std::string(element.type_name()));
+      if (!element.is_text())
+        return complain(element, "error parsing tags: unsupported type in array " + std::string(element.type_name()));
       add(element.text);
     }
   } else {
@@ -375,9 +400,12 @@ void reader::jetstream(const config_entry& entry) {
   }
   if (from.is_text()) {
     const std::string word = lower(from.text);
-    if (word == "enabled" || word == "enable") into_.jetstream.enabled = true;
-    else if (word == "disabled" || word == "disable") into_.jetstream.enabled = false;
-    else complain(from, "expected 'enabled' or 'disabled' for string value, got '" + from.text + "'");
+    if (word == "enabled" || word == "enable")
+      into_.jetstream.enabled = true;
+    else if (word == "disabled" || word == "disable")
+      into_.jetstream.enabled = false;
+    else
+      complain(from, "expected 'enabled' or 'disabled' for string value, got '" + from.text + "'");
     return;
   }
   if (!from.is_map())
@@ -386,8 +414,10 @@ void reader::jetstream(const config_entry& entry) {
   for (const config_entry& one : from.entries) {
     const std::string name = lower(one.key);
     const auto found = std::ranges::find(jetstream_rules(), std::string_view(name), &rule::name);
-    if (found == jetstream_rules().end()) unknown(one);
-    else (this->*found->take)(one);
+    if (found == jetstream_rules().end())
+      unknown(one);
+    else
+      (this->*found->take)(one);
   }
 }
 
@@ -404,10 +434,14 @@ void reader::jetstream_limits(const config_entry& entry) {
   if (!entry.value.is_map()) return wrong_type(entry.value, "map[string]interface {}");
   for (const config_entry& one : entry.value.entries) {
     const std::string name = lower(one.key);
-    if (name == "max_ack_pending") take_integer(one.value, into_.jetstream.max_ack_pending);
-    else if (name == "max_request_batch") take_integer(one.value, into_.jetstream.max_request_batch);
-    else if (name == "duplicate_window") take_duration(one, into_.jetstream.duplicate_window);
-    else if (name != "max_ha_assets") unknown(one);  // of clusters
+    if (name == "max_ack_pending")
+      take_integer(one.value, into_.jetstream.max_ack_pending);
+    else if (name == "max_request_batch")
+      take_integer(one.value, into_.jetstream.max_request_batch);
+    else if (name == "duplicate_window")
+      take_duration(one, into_.jetstream.duplicate_window);
+    else if (name != "max_ha_assets")
+      unknown(one);  // of clusters
   }
 }
 

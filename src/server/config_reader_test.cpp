@@ -53,22 +53,24 @@ jetstream { store_dir: "/d", max_mem: 64MB, max_file: 1GB, domain: hub, sync_int
   EXPECT_EQ(got.settings.jetstream.max_memory, 64 << 20);
   EXPECT_EQ(got.settings.jetstream.sync_interval, 30s);
   EXPECT_EQ(got.settings.jetstream.duplicate_window, 1min);
-  EXPECT_THAT(got.findings.warnings,
-              ElementsAre("f:3:80: invalid use of field \"write_deadline\": write_deadline should be converted to a duration"));
+  EXPECT_THAT(
+      got.findings.warnings,
+      ElementsAre("f:3:80: invalid use of field \"write_deadline\": write_deadline should be converted to a duration"));
 }
 
 TEST(config_reader, names_the_place_of_each_mistake_and_reports_all_core_4_1) {
-  const outcome got = read("foo: 1\nmax_payload: \"x\"\ndebug: 3\nserver_name: \"a b\"\nmax_sub_tokens: 256\nlisten: true\n"
-                           "ping_interval: foo\nlame_duck_duration: 29s\nserver_tags: 3\njetstream { bar: 1 }");
-  EXPECT_THAT(got.findings.errors,
-              ElementsAre("f:1:0: unknown field \"foo\"",
-                          "f:2:1: interface conversion: interface {} is string, not int64",
-                          "f:3:1: interface conversion: interface {} is int64, not bool",
-                          "f:4:1: server name cannot contain spaces", "f:5:1: max_sub_tokens value is too big",
-                          "f:6:1: expected port or host:port, got bool",
-                          "f:7:1: error parsing ping_interval: time: invalid duration \"foo\"",
-                          "f:8:1: invalid lame_duck_duration of 29s, minimum is 30 seconds",
-                          "f:9:1: error parsing tags: unsupported type int64", "f:10:13: unknown field \"bar\""));
+  const outcome got = read(
+      "foo: 1\nmax_payload: \"x\"\ndebug: 3\nserver_name: \"a b\"\nmax_sub_tokens: 256\nlisten: true\n"
+      "ping_interval: foo\nlame_duck_duration: 29s\nserver_tags: 3\njetstream { bar: 1 }");
+  EXPECT_THAT(
+      got.findings.errors,
+      ElementsAre("f:1:0: unknown field \"foo\"", "f:2:1: interface conversion: interface {} is string, not int64",
+                  "f:3:1: interface conversion: interface {} is int64, not bool",
+                  "f:4:1: server name cannot contain spaces", "f:5:1: max_sub_tokens value is too big",
+                  "f:6:1: expected port or host:port, got bool",
+                  "f:7:1: error parsing ping_interval: time: invalid duration \"foo\"",
+                  "f:8:1: invalid lame_duck_duration of 29s, minimum is 30 seconds",
+                  "f:9:1: error parsing tags: unsupported type int64", "f:10:13: unknown field \"bar\""));
 }
 
 TEST(config_reader, an_unknown_key_that_was_used_as_a_variable_is_fine_core_4_1) {

@@ -59,12 +59,15 @@ void connection::on_readable() {
   if (phase_ == phase::finished || stalled_) return;
   const runtime::io_result got = stream_->read(server_.read_buffer);
   switch (got.state) {
-    case io_state::done: return process({server_.read_buffer.data(), got.bytes});
-    case io_state::would_block: return;
+    case io_state::done:
+      return process({server_.read_buffer.data(), got.bytes});
+    case io_state::would_block:
+      return;
     case io_state::end_of_stream:
       input_ended_ = true;
       return close(close_reason::client_closed);
-    case io_state::failed: return close(close_reason::read_error);
+    case io_state::failed:
+      return close(close_reason::read_error);
   }
 }
 
@@ -74,7 +77,8 @@ void connection::process(std::string_view bytes) {
     case protocol::parse_outcome::more:
       stall_spent_ = false;
       return;
-    case protocol::parse_outcome::stopped: return;
+    case protocol::parse_outcome::stopped:
+      return;
     case protocol::parse_outcome::paused:
       in_trouble().held.assign(bytes.substr(parser_.taken()));
       return;
@@ -103,8 +107,10 @@ void connection::swallow() {
   trouble& state = in_trouble();
   if (got.state == io_state::done && (state.swallowed += got.bytes) < swallow_max) return;
   input_ended_ = true;
-  if (output_.empty() || got.state == io_state::failed || state.swallowed >= swallow_max) finish();
-  else stream_->pause_reading();
+  if (output_.empty() || got.state == io_state::failed || state.swallowed >= swallow_max)
+    finish();
+  else
+    stream_->pause_reading();
 }
 
 // --- operations ----------------------------------------------------------------------------------------------------
@@ -147,7 +153,8 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
   if (!std::exchange(connected_, true)) {
     round_trip_ = std::max(nanoseconds(1), server_.now() - started_);
     const nanoseconds first = std::min(server_.settings.ping_interval, first_ping_max);
-    const auto spread = static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
+    const auto spread =
+        static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
     ping_timer_.arm(server_.now() + first + nanoseconds(spread));
   }
   return true;
@@ -278,8 +285,10 @@ protocol::verdict connection::on_unsubscribe(std::string_view sid, std::uint64_t
   last_activity_ = server_.now();
   if (routing::subscription* what = subscriptions_.find(sid); what != nullptr) {
     // Counted from the start of the subscription (core 2.7).
-    if (max > what->delivered) what->maximum = max;
-    else remove(*what);
+    if (max > what->delivered)
+      what->maximum = max;
+    else
+      remove(*what);
   }
   if (verbose_) send_ok();
   return verdict::go_on;

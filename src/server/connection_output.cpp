@@ -1,5 +1,5 @@
-// The sending half of a connection: messages into blocks, blocks into the socket, and what happens when it takes no more
-// (core 2.9).
+// The sending half of a connection: messages into blocks, blocks into the socket, and what happens when it takes no
+// more (core 2.9).
 #include "server/connection.hpp"
 
 #include "base/go_duration.hpp"
@@ -30,7 +30,8 @@ bool connection::deliver(routing::subscription& to, const routing::message& what
   write_message(to, what, headers);
   if (server_.tracing) {
     std::string line;
-    if (headers.empty()) protocol::append_message_line(line, what.subject, to.sid, what.reply, what.payload.size());
+    if (headers.empty())
+      protocol::append_message_line(line, what.subject, to.sid, what.reply, what.payload.size());
     else
       protocol::append_header_message_line(line, what.subject, to.sid, what.reply, headers.size(),
                                            headers.size() + what.payload.size());
@@ -54,16 +55,18 @@ void connection::write_message(routing::subscription& to, const routing::message
   const std::size_t line_max = protocol::message_line_size_max(what.subject, to.sid, what.reply);
   if (line_max > output_queue::reserve_max / 2) {
     std::string line;
-    if (headers.empty()) protocol::append_message_line(line, what.subject, to.sid, what.reply, size);
-    else protocol::append_header_message_line(line, what.subject, to.sid, what.reply, headers.size(), size);
+    if (headers.empty())
+      protocol::append_message_line(line, what.subject, to.sid, what.reply, size);
+    else
+      protocol::append_header_message_line(line, what.subject, to.sid, what.reply, headers.size(), size);
     output_.append(line);
     return write_shared(headers, what.payload);
   }
   const bool copied = size < server_context::share_bytes;
   char* const begin = output_.reserve(copied ? line_max + size + 2 : line_max);
-  char* end = headers.empty() ? protocol::put_message_line(begin, what.subject, to.sid, what.reply, size)
-                              : protocol::put_header_message_line(begin, what.subject, to.sid, what.reply,
-                                                                  headers.size(), size);
+  char* end = headers.empty()
+                  ? protocol::put_message_line(begin, what.subject, to.sid, what.reply, size)
+                  : protocol::put_header_message_line(begin, what.subject, to.sid, what.reply, headers.size(), size);
   if (copied) {
     end = protocol::put_text(end, headers);
     end = protocol::put_text(end, what.payload);
@@ -77,10 +80,9 @@ void connection::write_message(routing::subscription& to, const routing::message
 void connection::write_shared(std::string_view headers, std::string_view payload) {
   auto* const publish = server_.publishing;
   const std::size_t size = headers.size() + payload.size();
-  const bool of_publish = publish != nullptr && size >= server_context::share_bytes &&
-                          payload.data() >= publish->body_and_crlf.data() &&
-                          payload.data() + payload.size() + 2 ==
-                              publish->body_and_crlf.data() + publish->body_and_crlf.size();
+  const bool of_publish =
+      publish != nullptr && size >= server_context::share_bytes && payload.data() >= publish->body_and_crlf.data() &&
+      payload.data() + payload.size() + 2 == publish->body_and_crlf.data() + publish->body_and_crlf.size();
   if (!of_publish) {
     output_.append(headers);
     output_.append(payload);
@@ -91,8 +93,10 @@ void connection::write_shared(std::string_view headers, std::string_view payload
     publish->shared = new shared_payload;
     publish->shared->references = 1;
     // The parser's buffer keeps its address when it is moved, so that all views of the message stay valid.
-    if (publish->buffer != nullptr) publish->shared->bytes = std::move(*publish->buffer);
-    else publish->shared->bytes.assign(publish->body_and_crlf);
+    if (publish->buffer != nullptr)
+      publish->shared->bytes = std::move(*publish->buffer);
+    else
+      publish->shared->bytes.assign(publish->body_and_crlf);
   }
   const std::string& bytes = publish->shared->bytes;
   output_.append_shared(*publish->shared, std::string_view(bytes).substr(bytes.size() - size - 2));
@@ -158,14 +162,18 @@ void connection::flush() {
       output_.consume(sent.bytes);
       last_write_at_ = server_.now();
       if (!trouble_ || !trouble_->deadline.armed() || phase_ != phase::open) continue;
-      if (trouble_->batch_left <= sent.bytes) begin_batch();
-      else trouble_->batch_left -= sent.bytes;
+      if (trouble_->batch_left <= sent.bytes)
+        begin_batch();
+      else
+        trouble_->batch_left -= sent.bytes;
       continue;
     }
     if (sent.state != io_state::would_block) {
       // A peer that is gone; reading would tell the same.
-      if (phase_ == phase::open) close(close_reason::write_error);
-      else finish();
+      if (phase_ == phase::open)
+        close(close_reason::write_error);
+      else
+        finish();
       return;
     }
     blocked_ = true;
@@ -182,8 +190,10 @@ void connection::begin_batch() {
   state.batch_total = state.batch_left = output_.size();
   state.batch_pieces = output_.pieces();
   state.batch_began = server_.now();
-  if (state.batch_total == 0) state.deadline.disarm();
-  else state.deadline.arm(server_.now() + server_.settings.write_deadline);
+  if (state.batch_total == 0)
+    state.deadline.disarm();
+  else
+    state.deadline.arm(server_.now() + server_.settings.write_deadline);
 }
 
 void connection::on_writable() {
@@ -196,8 +206,10 @@ void connection::on_writable() {
     for (connection* publisher : waiting) publisher->resume_stalled(this);
   }
   if (phase_ == phase::lingering && output_.empty()) {
-    if (input_ended_) finish();
-    else stream_->shutdown_write();
+    if (input_ended_)
+      finish();
+    else
+      stream_->shutdown_write();
   }
 }
 
@@ -205,9 +217,10 @@ void connection::on_write_deadline() {
   if (phase_ == phase::lingering) return end_linger();
   trouble& state = in_trouble();
   ++server_.slow_consumers;
-  server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " + to_go_duration(server_.settings.write_deadline) +
-                   " exceeded with " + std::to_string(state.batch_pieces) + " chunks of " +
-                   std::to_string(state.batch_total) + " total bytes.");
+  server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " +
+                   to_go_duration(server_.settings.write_deadline) + " exceeded with " +
+                   std::to_string(state.batch_pieces) + " chunks of " + std::to_string(state.batch_total) +
+                   " total bytes.");
   const bool wrote_some = last_write_at_ >= state.batch_began;
   if (server_.settings.write_timeout == write_timeout_policy::retry && wrote_some) return begin_batch();
   close(close_reason::slow_consumer_deadline);

@@ -317,7 +317,8 @@ TEST(connection, lame_duck_tells_clients_waits_and_closes_them_one_by_one_core_2
   old.connect(",\"protocol\":0");
   bool done = false;
   world.under_test->enter_lame_duck([&done] { done = true; });
-  EXPECT_THAT(first.take(), testing::AllOf(StartsWith("INFO {"), HasSubstr("\"ldm\":true"), Not(HasSubstr("connect_info"))));
+  EXPECT_THAT(first.take(),
+              testing::AllOf(StartsWith("INFO {"), HasSubstr("\"ldm\":true"), Not(HasSubstr("connect_info"))));
   EXPECT_EQ(old.take(), "");
   world.advance(4900ms);
   EXPECT_EQ(world.under_test->connections().size(), 3u);

@@ -26,7 +26,8 @@ void work_out_limits(jetstream_options& settings) {
   }
 }
 
-jetstream::options engine_options(const server& owner, const jetstream_options& settings, const std::string& directory) {
+jetstream::options engine_options(const server& owner, const jetstream_options& settings,
+                                  const std::string& directory) {
   jetstream::options out;
   out.server_name = owner.name();
   out.server_id = owner.id();
@@ -40,8 +41,8 @@ jetstream::options engine_options(const server& owner, const jetstream_options& 
   out.server_limits.max_request_batch = settings.max_request_batch;
   out.server_limits.duplicate_window = settings.duplicate_window;
   out.durability = settings.sync_interval ? storage::durability::written : storage::durability::synced;
-  out.max_payload = owner.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max()
-                                                     : owner.settings().max_payload;
+  out.max_payload =
+      owner.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max() : owner.settings().max_payload;
   return out;
 }
 
@@ -95,8 +96,8 @@ result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, ru
 
   auto store = storage::store::open(disk, {.directory = directory});
   if (!store) return std::unexpected(std::move(store).error().within("Can't start JetStream"));
-  auto host = std::unique_ptr<jetstream_host>(
-      new jetstream_host(owner, std::move(settings), directory, std::move(*store)));
+  auto host =
+      std::unique_ptr<jetstream_host>(new jetstream_host(owner, std::move(settings), directory, std::move(*store)));
   host->log_findings();
   if (disk != nullptr) host->on_sync_timer();
   host->engine_->attach(owner.global_account());
@@ -127,13 +128,17 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
 void jetstream_host::log_findings() {
   for (; findings_logged_ < store_->findings().size(); ++findings_logged_) {
     const storage::finding& found = store_->findings()[findings_logged_];
-    if (found.level == storage::finding::severity::note) owner_.log().info("JetStream: " + found.text);
-    else if (found.level == storage::finding::severity::warning) owner_.log().warn("JetStream: " + found.text);
-    else owner_.log().error("JetStream: " + found.text);
+    if (found.level == storage::finding::severity::note)
+      owner_.log().info("JetStream: " + found.text);
+    else if (found.level == storage::finding::severity::warning)
+      owner_.log().warn("JetStream: " + found.text);
+    else
+      owner_.log().error("JetStream: " + found.text);
   }
 }
 
-// The store syncs with the commit at the end of this turn. Damage that reads have met since the last time is logged here.
+// The store syncs with the commit at the end of this turn. Damage that reads have met since the last time is logged
+// here.
 void jetstream_host::on_sync_timer() {
   if (!running_) return;
   store_->sync();

@@ -36,7 +36,8 @@ class jetstream_host {
   void shutdown();
 
  private:
-  jetstream_host(server& owner, jetstream_options settings, std::string directory, std::unique_ptr<storage::store> store);
+  jetstream_host(server& owner, jetstream_options settings, std::string directory,
+                 std::unique_ptr<storage::store> store);
   void on_sync_timer();
   void log_findings();
 

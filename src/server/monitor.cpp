@@ -24,7 +24,8 @@ std::string percent_decoded(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '+') {
       out += ' ';
-    } else if (text[at] == '%' && at + 2 < text.size() && hex_value(text[at + 1]) >= 0 && hex_value(text[at + 2]) >= 0) {
+    } else if (text[at] == '%' && at + 2 < text.size() && hex_value(text[at + 1]) >= 0 &&
+               hex_value(text[at + 2]) >= 0) {
       out += static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2]));
       at += 2;
     } else {
@@ -38,10 +39,10 @@ struct link {
   std::string_view path, title;
 };
 constexpr link links[] = {
-    {"/varz", "General"},         {"/jsz", "JetStream"},     {"/connz", "Connections"},
-    {"/accountz", "Accounts"},    {"/accstatz", "Account Stats"}, {"/subsz", "Subscriptions"},
-    {"/routez", "Routes"},        {"/leafz", "LeafNodes"},   {"/gatewayz", "Gateways"},
-    {"/raftz", "Raft Groups"},    {"/healthz", "Health Probe"}, {"/debug/vars", "Expvar"},
+    {"/varz", "General"},      {"/jsz", "JetStream"},          {"/connz", "Connections"},
+    {"/accountz", "Accounts"}, {"/accstatz", "Account Stats"}, {"/subsz", "Subscriptions"},
+    {"/routez", "Routes"},     {"/leafz", "LeafNodes"},        {"/gatewayz", "Gateways"},
+    {"/raftz", "Raft Groups"}, {"/healthz", "Health Probe"},   {"/debug/vars", "Expvar"},
 };
 
 http_answer empty_links(server& from, std::string_view count, std::string_view list, bool with_name) {
@@ -110,8 +111,8 @@ std::int64_t http_query::integer(std::string_view name) {
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool whole = read.ptr == digits.data() + digits.size();
   if (read.ec != std::errc() || !whole)
-    refuse("Error decoding int for '" + std::string(name) + "': strconv.Atoi: parsing \"" + value + "\": " +
-           (read.ec == std::errc::result_out_of_range && whole ? "value out of range" : "invalid syntax"));
+    refuse("Error decoding int for '" + std::string(name) + "': strconv.Atoi: parsing \"" + value +
+           "\": " + (read.ec == std::errc::result_out_of_range && whole ? "value out of range" : "invalid syntax"));
   return number;
 }
 
@@ -122,8 +123,8 @@ std::uint64_t http_query::unsigned_integer(std::string_view name) {
   const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool whole = read.ptr == value.data() + value.size();
   if (read.ec != std::errc() || !whole)
-    refuse("Error decoding uint64 for '" + std::string(name) + "': strconv.ParseUint: parsing \"" + value + "\": " +
-           (read.ec == std::errc::result_out_of_range && whole ? "value out of range" : "invalid syntax"));
+    refuse("Error decoding uint64 for '" + std::string(name) + "': strconv.ParseUint: parsing \"" + value +
+           "\": " + (read.ec == std::errc::result_out_of_range && whole ? "value out of range" : "invalid syntax"));
   return number;
 }
 
@@ -146,7 +147,8 @@ http_answer monitor::answer(std::string_view target) {
     return out;
   };
   if (path == "/") {
-    http_answer page{.status = 200, .content_type = "text/html; charset=utf-8", .body = page_of_links(base), .any_origin = false};
+    http_answer page{
+        .status = 200, .content_type = "text/html; charset=utf-8", .body = page_of_links(base), .any_origin = false};
     return counted(std::move(page));
   }
   if (path == "/varz") {
@@ -187,24 +189,37 @@ std::string indented(std::string_view json) {
     const char letter = json[at];
     if (in_text) {
       out += letter;
-      if (letter == '\\') out += json[++at];
-      else if (letter == '"') in_text = false;
+      if (letter == '\\')
+        out += json[++at];
+      else if (letter == '"')
+        in_text = false;
       continue;
     }
     const char next = at + 1 < json.size() ? json[at + 1] : '\0';
     switch (letter) {
-      case '"': in_text = true, out += letter; break;
+      case '"':
+        in_text = true, out += letter;
+        break;
       case '{':
       case '[':
         out += letter;
-        if (next == '}' || next == ']') out += next, ++at;
-        else ++depth, new_line();
+        if (next == '}' || next == ']')
+          out += next, ++at;
+        else
+          ++depth, new_line();
         break;
       case '}':
-      case ']': --depth, new_line(), out += letter; break;
-      case ',': out += letter, new_line(); break;
-      case ':': out.append(": "); break;
-      default: out += letter;
+      case ']':
+        --depth, new_line(), out += letter;
+        break;
+      case ',':
+        out += letter, new_line();
+        break;
+      case ':':
+        out.append(": ");
+        break;
+      default:
+        out += letter;
     }
   }
   return out;

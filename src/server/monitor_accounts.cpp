@@ -66,7 +66,10 @@ http_answer subsz(server& from, http_query& query) {
       const routing::subscription& one = *found[at];
       out.begin_object().field("account", global.name()).field("account_tag", global.name());
       out.field("subject", one.subject).field_unless_empty("qgroup", one.queue).field("sid", one.sid);
-      out.field("msgs", one.delivered).field_unless_empty("max", one.maximum).field("cid", client_id_of(one)).end_object();
+      out.field("msgs", one.delivered)
+          .field_unless_empty("max", one.maximum)
+          .field("cid", client_id_of(one))
+          .end_object();
     }
     out.end_array();
   }

@@ -28,11 +28,15 @@ using order = std::function<bool(const connection_report&, const connection_repo
 
 template <class Key>
 order descending(Key key) {
-  return [key](const connection_report& a, const connection_report& b) { return std::invoke(key, a) > std::invoke(key, b); };
+  return [key](const connection_report& a, const connection_report& b) {
+    return std::invoke(key, a) > std::invoke(key, b);
+  };
 }
 template <class Key>
 order ascending(Key key) {
-  return [key](const connection_report& a, const connection_report& b) { return std::invoke(key, a) < std::invoke(key, b); };
+  return [key](const connection_report& a, const connection_report& b) {
+    return std::invoke(key, a) < std::invoke(key, b);
+  };
 }
 
 order order_of(const connz_request& asked, http_query& query, time_point now) {
@@ -66,9 +70,8 @@ connz_request read_request(http_query& query) {
   connz_request out;
   out.sort = query.text("sort");
   const std::string subscriptions = query.text("subs");
-  out.details = subscriptions.size() == 6 && std::ranges::equal(subscriptions, std::string_view("detail"), [](char a, char b) {
-                  return (a | 0x20) == b;
-                });
+  out.details = subscriptions.size() == 6 && std::ranges::equal(subscriptions, std::string_view("detail"),
+                                                                [](char a, char b) { return (a | 0x20) == b; });
   if (!out.details) out.subscriptions = query.boolean("subs");
   query.boolean("auth");
   out.offset = std::max<std::int64_t>(0, query.integer("offset"));
@@ -77,10 +80,14 @@ connz_request read_request(http_query& query) {
   if (out.id != 0) out.limit = 1;
   out.account = query.text("acc");
   const std::string state = query.text("state");
-  if (state.empty() || state == "open") out.state = wanted_state::open;
-  else if (state == "closed") out.state = wanted_state::closed;
-  else if (state == "any" || state == "all") out.state = wanted_state::all;
-  else query.refuse("Error decoding state for " + state);
+  if (state.empty() || state == "open")
+    out.state = wanted_state::open;
+  else if (state == "closed")
+    out.state = wanted_state::closed;
+  else if (state == "any" || state == "all")
+    out.state = wanted_state::all;
+  else
+    query.refuse("Error decoding state for " + state);
   return out;
 }
 

@@ -21,7 +21,11 @@ void add_usage(json_builder& out, const jetstream::usage& used, std::uint64_t re
   out.field("memory", used.memory).field("storage", used.storage);
   out.field("reserved_memory", reserved_memory).field("reserved_storage", reserved_storage);
   out.field("accounts", accounts).field("ha_assets", 0);
-  out.begin_object("api").field("level", level).field("total", used.api_total).field("errors", used.api_errors).end_object();
+  out.begin_object("api")
+      .field("level", level)
+      .field("total", used.api_total)
+      .field("errors", used.api_errors)
+      .end_object();
 }
 
 void add_config(json_builder& out, const jetstream_host& host) {
@@ -72,13 +76,15 @@ struct page_request {
   std::int64_t offset = 0, limit = 0;
 };
 
-void add_account_details(json_builder& out, jetstream_host& host, const page_request& page, const wanted_details& wanted) {
+void add_account_details(json_builder& out, jetstream_host& host, const page_request& page,
+                         const wanted_details& wanted) {
   const std::vector<jetstream::account_usage> accounts = host.engine().accounts();
   std::vector<const jetstream::account_usage*> shown;
   for (const auto& one : accounts)
     if (page.only.empty() || one.account == page.only) shown.push_back(&one);
   const std::size_t begin = std::min(shown.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, page.offset)));
-  const std::size_t count = std::min(shown.size() - begin, static_cast<std::size_t>(page.limit > 0 ? page.limit : 1024));
+  const std::size_t count =
+      std::min(shown.size() - begin, static_cast<std::size_t>(page.limit > 0 ? page.limit : 1024));
   if (count == 0) return;
   out.begin_array("account_details");
   for (std::size_t at = begin; at < begin + count; ++at) {
@@ -136,22 +142,31 @@ health check_health(server& from, http_query& query) {
   const jetstream::engine& engine = host->engine();
   for (const auto& one : engine.unavailable())
     if (account.empty() || (account == one.account && (stream.empty() || stream == one.name)))
-      return {503, "unavailable", "STREAM", "JetStream stream '" + one.account + " > " + one.name + "' could not be recovered",
-              one.account, one.name, {}};
+      return {503,         "unavailable",
+              "STREAM",    "JetStream stream '" + one.account + " > " + one.name + "' could not be recovered",
+              one.account, one.name,
+              {}};
   if (account.empty()) return {};
   if (!engine.attached(account))
-    return {404, "unavailable", "ACCOUNT", "JetStream account " + protocol::quoted(account) + " not found", account, {}, {}};
+    return {404, "unavailable", "ACCOUNT", "JetStream account " + protocol::quoted(account) + " not found", account, {},
+            {}};
   if (stream.empty()) return {};
   const jetstream::stream* found = engine.find_stream(account, stream);
   if (found == nullptr)
-    return {404, "unavailable", "STREAM",
-            "JetStream stream " + protocol::quoted(stream) + " not found on account " + protocol::quoted(account), account,
-            stream, {}};
+    return {
+        404,      "unavailable",
+        "STREAM", "JetStream stream " + protocol::quoted(stream) + " not found on account " + protocol::quoted(account),
+        account,  stream,
+        {}};
   if (consumer.empty() || has_consumer(*found, consumer)) return {};
-  return {404, "unavailable", "CONSUMER",
+  return {404,
+          "unavailable",
+          "CONSUMER",
           "JetStream consumer " + protocol::quoted(consumer) + " not found for stream " + protocol::quoted(stream) +
               " on account " + protocol::quoted(account),
-          account, stream, consumer};
+          account,
+          stream,
+          consumer};
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using testing::StartsWith;
 
 TEST(monitor, indents_as_go_does_core_5) {
   EXPECT_EQ(indented(R"({"a":1,"b":[],"c":{},"d":[1,{"e":"x\",:{"}]})"),
-            "{\n  \"a\": 1,\n  \"b\": [],\n  \"c\": {},\n  \"d\": [\n    1,\n    {\n      \"e\": \"x\\\",:{\"\n    }\n  ]\n}");
+            "{\n  \"a\": 1,\n  \"b\": [],\n  \"c\": {},\n  \"d\": [\n    1,\n    {\n      \"e\": \"x\\\",:{\"\n    }\n "
+            " ]\n}");
 }
 
 TEST(monitor, uptimes_leave_out_leading_zeros_core_5) {
@@ -34,7 +35,8 @@ TEST(monitor, parameters_that_do_not_read_have_the_texts_of_go_core_5) {
   EXPECT_EQ(number.problem(), "Error decoding int for 'limit': strconv.Atoi: parsing \"x\": invalid syntax");
   http_query unsigned_number("cid=-1");
   unsigned_number.unsigned_integer("cid");
-  EXPECT_EQ(unsigned_number.problem(), "Error decoding uint64 for 'cid': strconv.ParseUint: parsing \"-1\": invalid syntax");
+  EXPECT_EQ(unsigned_number.problem(),
+            "Error decoding uint64 for 'cid': strconv.ParseUint: parsing \"-1\": invalid syntax");
 }
 
 TEST(monitor, answers_from_the_state_of_the_server_core_5) {
@@ -46,7 +48,8 @@ TEST(monitor, answers_from_the_state_of_the_server_core_5) {
   client.connect(",\"name\":\"one\"");
   client.send("SUB foo 1\r\nPUB foo 2\r\nhi\r\n");
   EXPECT_EQ(under_test.answer("/varz").status, 404);
-  EXPECT_THAT(under_test.answer("/nats/varz").body, testing::AllOf(HasSubstr("\"in_msgs\": 1"), HasSubstr("\"connections\": 1")));
+  EXPECT_THAT(under_test.answer("/nats/varz").body,
+              testing::AllOf(HasSubstr("\"in_msgs\": 1"), HasSubstr("\"connections\": 1")));
   EXPECT_THAT(under_test.answer("/nats/connz?subs=1").body,
               testing::AllOf(HasSubstr("\"name\": \"one\""), HasSubstr("\"subscriptions_list\": [\n        \"foo\"")));
   EXPECT_THAT(under_test.answer("/nats/subsz?subs=1&test=bar").body, Not(HasSubstr("subscriptions_list")));

@@ -13,7 +13,12 @@ namespace tern::server {
 namespace {
 
 void add_kinds(json_builder& out, std::string_view key, std::uint64_t clients) {
-  out.begin_object(key).field("clients", clients).field("routes", 0).field("gateways", 0).field("leafs", 0).end_object();
+  out.begin_object(key)
+      .field("clients", clients)
+      .field("routes", 0)
+      .field("gateways", 0)
+      .field("leafs", 0)
+      .end_object();
 }
 
 void add_identity(json_builder& out, server& from) {

@@ -1,5 +1,5 @@
-// The bytes that a connection still has to send: a chain of pooled blocks and of references to shared payloads. An empty
-// queue owns no memory. One shard.
+// The bytes that a connection still has to send: a chain of pooled blocks and of references to shared payloads. An
+// empty queue owns no memory. One shard.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct shared_payload {
 // Memory for output queues. Owned by the server, outlives its connections. Keeps a bounded number of blocks for reuse.
 class block_pool {
  public:
-  static constexpr std::size_t small_block = 4 << 10;   // the first of a queue: most turns need no more
+  static constexpr std::size_t small_block = 4 << 10;  // the first of a queue: most turns need no more
   static constexpr std::size_t large_block = 32 << 10;
-  static constexpr std::size_t spare_small_max = 512;   // 2 MiB
-  static constexpr std::size_t spare_large_max = 128;   // 4 MiB
+  static constexpr std::size_t spare_small_max = 512;  // 2 MiB
+  static constexpr std::size_t spare_large_max = 128;  // 4 MiB
   static constexpr std::size_t spare_references_max = 1024;
 
   struct piece {

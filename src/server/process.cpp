@@ -70,11 +70,16 @@ runtime::host::log_options log_options_of(const options& settings) {
 
 std::string_view go_signal_name(process_signal what) {
   switch (what) {
-    case process_signal::interrupt: return "interrupt";
-    case process_signal::terminate: return "terminated";
-    case process_signal::hangup: return "hangup";
-    case process_signal::user1: return "user defined signal 1";
-    case process_signal::user2: return "user defined signal 2";
+    case process_signal::interrupt:
+      return "interrupt";
+    case process_signal::terminate:
+      return "terminated";
+    case process_signal::hangup:
+      return "hangup";
+    case process_signal::user1:
+      return "user defined signal 1";
+    case process_signal::user2:
+      return "user defined signal 2";
   }
   return "";
 }
@@ -95,11 +100,11 @@ class process {
     auto made = server::create(surroundings, settings_);
     if (!made) return refuse(made.error().context());
     server_ = std::move(*made);
-    const auto signals = runtime::host::watch_signals(
-        loop_,
-        {process_signal::interrupt, process_signal::terminate, process_signal::hangup, process_signal::user1,
-         process_signal::user2},
-        [this](process_signal what) { on_signal(what); });
+    const auto signals =
+        runtime::host::watch_signals(loop_,
+                                     {process_signal::interrupt, process_signal::terminate, process_signal::hangup,
+                                      process_signal::user1, process_signal::user2},
+                                     [this](process_signal what) { on_signal(what); });
     if (!settings_.pid_file.empty()) {
       if (auto written = runtime::host::write_pid_file(settings_.pid_file); !written)
         return fatal("Could not write pidfile: " + written.error().context());
@@ -121,23 +126,30 @@ class process {
   void on_signal(process_signal what) {
     log_->info("Trapped \"" + std::string(go_signal_name(what)) + "\" signal");
     switch (what) {
-      case process_signal::interrupt: return loop_.stop();
+      case process_signal::interrupt:
+        return loop_.stop();
       case process_signal::terminate:
         if (!server_->context().lame_duck) loop_.stop();
         return;
       case process_signal::hangup:
         if (settings_.config_file.empty())
-          log_->error("Failed to reload server configuration: can only reload config when a file is provided using -c or --config");
-        else log_->error("Failed to reload server configuration: not supported by this version of ternd");
+          log_->error(
+              "Failed to reload server configuration: can only reload config when a file is provided using -c or "
+              "--config");
+        else
+          log_->error("Failed to reload server configuration: not supported by this version of ternd");
         return;
-      case process_signal::user1: return reopen_log();
-      case process_signal::user2: return server_->enter_lame_duck([this] { loop_.stop(); });
+      case process_signal::user1:
+        return reopen_log();
+      case process_signal::user2:
+        return server_->enter_lame_duck([this] { loop_.stop(); });
     }
   }
 
   void reopen_log() {
     if (settings_.log_file.empty()) return log_->info("File log re-open ignored, not a file logger");
-    if (auto opened = log_->reopen(); !opened) return log_->error("File log re-open failed: " + opened.error().context());
+    if (auto opened = log_->reopen(); !opened)
+      return log_->error("File log re-open failed: " + opened.error().context());
     log_->info("File log re-opened");
   }
 
@@ -153,7 +165,8 @@ class process {
     if (auto written = runtime::host::write_text_file(path, json); !written) {
       // The name that was asked for, not that of the file beside it.
       std::string why = written.error().context();
-      if (const std::size_t colon = why.rfind(": "); colon != std::string::npos) why = "open " + path + why.substr(colon);
+      if (const std::size_t colon = why.rfind(": "); colon != std::string::npos)
+        why = "open " + path + why.substr(colon);
       log_->error("Error writing ports file (" + path + "): " + why);
       return;
     }
@@ -171,7 +184,10 @@ class process {
     json.append("\"").append(key).append("\":[");
     for (std::size_t number = 0; number < hosts.size(); ++number) {
       if (number != 0) json += ',';
-      json.append("\"").append(scheme).append(runtime::endpoint{.host = hosts[number], .port = at->port}.text()).append("\"");
+      json.append("\"")
+          .append(scheme)
+          .append(runtime::endpoint{.host = hosts[number], .port = at->port}.text())
+          .append("\"");
     }
     json += ']';
   }
@@ -202,16 +218,20 @@ int run_process(const std::string& program, std::span<const std::string> argumen
   switch (flags->what) {
     case command_line::action::show_version: {
       const bool as_peer = name == "nats-server";
-      print(stdout, std::string(as_peer ? "nats-server" : "ternd") + ": v" + std::string(protocol::compatible_version) + "\n");
+      print(stdout,
+            std::string(as_peer ? "nats-server" : "ternd") + ": v" + std::string(protocol::compatible_version) + "\n");
       return 0;
     }
-    case command_line::action::show_help: print(stdout, usage_text(name)); return 0;
+    case command_line::action::show_help:
+      print(stdout, usage_text(name));
+      return 0;
     case command_line::action::send_signal: {
       auto sent = runtime::host::send_signal_command(flags->signal_command, name);
       return sent ? 0 : refuse(sent.error().context());
     }
     case command_line::action::run:
-    case command_line::action::test_config: break;
+    case command_line::action::test_config:
+      break;
   }
   const bool testing = flags->what == command_line::action::test_config;
   if (testing && flags->config_file.empty())
@@ -224,7 +244,8 @@ int run_process(const std::string& program, std::span<const std::string> argumen
   if (!complaints.empty()) return refuse(joined(complaints));
   if (auto checked = check_options(loaded->settings); !checked) return refuse(checked.error().context());
   if (testing) {
-    print(stderr, "nats-server: configuration file " + flags->config_file + " is valid (" + loaded->settings.config_digest + ")\n");
+    print(stderr, "nats-server: configuration file " + flags->config_file + " is valid (" +
+                      loaded->settings.config_digest + ")\n");
     return 0;
   }
   return process(std::move(loaded->settings), program).run();

@@ -111,8 +111,10 @@ void server::accept(std::unique_ptr<runtime::byte_stream> stream) {
   const bool full = std::cmp_greater_equal(connections_.size(), std::max<std::int64_t>(0, settings_.max_connections));
   auto& place = connections_[id];
   place = std::make_unique<connection>(context_, id, std::move(stream));
-  if (full) place->refuse_too_many();
-  else place->start();
+  if (full)
+    place->refuse_too_many();
+  else
+    place->start();
 }
 
 void server::append_info(std::string& out, const connection& to, bool after_connect) {
@@ -200,7 +202,8 @@ void server::close_next_lame_duck_client() {
     return;
   }
   const auto half = static_cast<std::uint64_t>(lame_duck_interval_.count() / 2);
-  lame_duck_timer_.arm(context_.now() + nanoseconds(static_cast<std::int64_t>(half + context_.ids.random() % (half + 1))));
+  lame_duck_timer_.arm(context_.now() +
+                       nanoseconds(static_cast<std::int64_t>(half + context_.ids.random() % (half + 1))));
 }
 
 void server::stop() {

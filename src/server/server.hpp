@@ -1,5 +1,5 @@
-// The server: listeners, connections, the account, JetStream, monitoring, and the end of each turn. Embeddable: it lives on
-// its owner's shard and starts no thread.
+// The server: listeners, connections, the account, JetStream, monitoring, and the end of each turn. Embeddable: it
+// lives on its owner's shard and starts no thread.
 //
 // One shard. Life: create(), start(), then stop() or lame_duck(); destroy before the shard.
 #pragma once
@@ -48,7 +48,8 @@ class server final : private connection_owner {
   // Stops accepting, waits, closes the clients one by one; `done` is called when the server may be stopped (core 2.12).
   void enter_lame_duck(std::move_only_function<void()> done);
 
-  // Cuts every connection and refuses new ones until resume(); streams and consumers stay. For tests of what clients do.
+  // Cuts every connection and refuses new ones until resume(); streams and consumers stay. For tests of what clients
+  // do.
   void suspend();
   result<void> resume();
 
@@ -94,9 +95,9 @@ class server final : private connection_owner {
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;
-  std::map<std::uint64_t, std::unique_ptr<connection>> connections_;      // open
-  std::map<std::uint64_t, std::unique_ptr<connection>> ending_;           // lingering or finished
-  std::vector<std::uint64_t> finished_;                                   // of ending_, to be destroyed
+  std::map<std::uint64_t, std::unique_ptr<connection>> connections_;  // open
+  std::map<std::uint64_t, std::unique_ptr<connection>> ending_;       // lingering or finished
+  std::vector<std::uint64_t> finished_;                               // of ending_, to be destroyed
   closed_connections closed_;
   std::uint64_t next_id_ = 0;
   std::uint64_t total_connections_ = 0;

@@ -38,8 +38,8 @@ class connection_owner {
 
 struct server_context {
   static constexpr std::size_t read_bytes = 64 << 10;
-  // A connection writes before the turn ends when so much has gathered: more would only push what was gathered first out
-  // of the processor's cache.
+  // A connection writes before the turn ends when so much has gathered: more would only push what was gathered first
+  // out of the processor's cache.
   static constexpr std::size_t early_flush_bytes = 64 << 10;
   // Payloads from this size on are shared by the receivers instead of copied to each.
   static constexpr std::size_t share_bytes = 8 << 10;
@@ -69,8 +69,8 @@ struct server_context {
   // The publish at hand, so that its receivers share a large payload and a slow one can make the publisher wait.
   struct publish_in_progress {
     std::string_view body_and_crlf;
-    std::string* buffer = nullptr;       // owns the body when it may be taken over
-    shared_payload* shared = nullptr;    // holds one reference while it is set here
+    std::string* buffer = nullptr;     // owns the body when it may be taken over
+    shared_payload* shared = nullptr;  // holds one reference while it is set here
     connection* slow_receiver = nullptr;
   };
   publish_in_progress* publishing = nullptr;

@@ -1,5 +1,5 @@
-// The subscriptions of one connection by sid. Small when small: one pointer per subscription in an open-addressed table,
-// no memory without any. Does not own the subscriptions.
+// The subscriptions of one connection by sid. Small when small: one pointer per subscription in an open-addressed
+// table, no memory without any. Does not own the subscriptions.
 #pragma once
 
 #include "base/hash.hpp"
