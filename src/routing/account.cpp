@@ -24,7 +24,8 @@ struct watch_state {
   bool queued = false;  // waits for the end of the turn
 };
 
-using watch_table = std::unordered_map<std::string, std::vector<std::shared_ptr<watch_state>>, text_hash, std::equal_to<>>;
+using watch_table =
+    std::unordered_map<std::string, std::vector<std::shared_ptr<watch_state>>, text_hash, std::equal_to<>>;
 
 class watch_handle final : public account::interest_watch {
  public:
@@ -44,7 +45,8 @@ class watch_handle final : public account::interest_watch {
   std::shared_ptr<watch_state> state_;
 };
 
-// A change of interest by a callback is told in the same end_turn(), but callbacks that chase each other go on next turn.
+// A change of interest by a callback is told in the same end_turn(), but callbacks that chase each other go on next
+// turn.
 constexpr int watch_rounds = 8;
 
 }  // namespace
@@ -163,14 +165,17 @@ void account::for_each_subscription(const std::function<void(const subscription&
   implementation_->interest.each([&visit](const trie_entry& entry) { visit(entry); });
 }
 
-std::unique_ptr<account::interest_watch> account::watch_literal(std::string_view subject, std::function<void()> changed) {
+std::unique_ptr<account::interest_watch> account::watch_literal(std::string_view subject,
+                                                                std::function<void()> changed) {
   auto state = std::make_shared<watch_state>();
   state->changed = std::move(changed);
   (*implementation_->watches)[std::string(subject)].push_back(state);
   return std::make_unique<watch_handle>(implementation_->watches, std::string(subject), std::move(state));
 }
 
-std::size_t account::publish(const message& what, const publisher& from) { return publish_to(what.subject, what, from); }
+std::size_t account::publish(const message& what, const publisher& from) {
+  return publish_to(what.subject, what, from);
+}
 
 std::size_t account::publish_to(std::string_view route, const message& what, const publisher& from) {
   implementation& own = *implementation_;

@@ -37,7 +37,8 @@ class account {
 
   // --- interest ---
   // The subject is valid (protocol::is_valid_subscription_subject); the caller checked it.
-  subscription* subscribe(receiver& to, std::string_view subject, std::string_view queue = {}, std::string_view sid = {});
+  subscription* subscribe(receiver& to, std::string_view subject, std::string_view queue = {},
+                          std::string_view sid = {});
   // At once for routing; the memory lives until end_turn().
   void unsubscribe(subscription* what);
   // Somebody would take a message published on this literal subject. Costs one cache look-up.
@@ -45,11 +46,16 @@ class account {
   // The number of literal (non-wildcard) subscriptions on exactly this subject in this queue group ("" for plain ones):
   // what binds a push consumer (jetstream 16).
   std::size_t literal_interest(std::string_view subject, std::string_view queue);
-  // A plain subscription of this receiver that a message published on the subject would reach, or null. Costs one look-up.
+  // A plain subscription of this receiver that a message published on the subject would reach, or null. Costs one
+  // look-up.
   subscription* find_plain(const receiver& of, std::string_view subject);
   void for_each_subscription(const std::function<void(const subscription&)>& visit) const;
-  // Calls `changed` at the end of a turn in which literal interest on `subject` appeared or vanished, until the handle dies.
-  class interest_watch { public: virtual ~interest_watch() = default; };
+  // Calls `changed` at the end of a turn in which literal interest on `subject` appeared or vanished, until the handle
+  // dies.
+  class interest_watch {
+   public:
+    virtual ~interest_watch() = default;
+  };
   std::unique_ptr<interest_watch> watch_literal(std::string_view subject, std::function<void()> changed);
 
   // --- routing ---

@@ -1,8 +1,8 @@
 // The subscriptions of one account, by subject: a trie of tokens in which `*` and `>` have places of their own.
 // Owned by the account; one shard. Knows nothing of caching or delivery.
 //
-// Invariants: a node without subscriptions and without children does not exist (the root excepted); each subscription hangs
-// in the list of exactly one node, or in the list of one queue group of that node.
+// Invariants: a node without subscriptions and without children does not exist (the root excepted); each subscription
+// hangs in the list of exactly one node, or in the list of one queue group of that node.
 #pragma once
 
 #include "routing/subscription.hpp"
@@ -95,8 +95,8 @@ class interest_trie {
   // The node of exactly this pattern (wildcards compared as text), or null.
   const trie_node* find(std::string_view pattern) const;
 
-  // Calls visit(const trie_node&) for each node whose pattern matches the subject, in no particular order. A subject with an
-  // empty token matches nothing; `*` and `>` in it are text (core 2.4).
+  // Calls visit(const trie_node&) for each node whose pattern matches the subject, in no particular order. A subject
+  // with an empty token matches nothing; `*` and `>` in it are text (core 2.4).
   template <class Visit>
   void match(std::string_view subject, Visit&& visit) const {
     split(subject);
@@ -124,12 +124,16 @@ class interest_trie {
     const bool last = depth + 1 == tokens_.size();
     const token_view& token = tokens_[depth];
     if (const trie_node* child = node.children.find(token.text, token.hash)) {
-      if (last) visit(*child);
-      else match_from(*child, depth + 1, visit);
+      if (last)
+        visit(*child);
+      else
+        match_from(*child, depth + 1, visit);
     }
     if (node.star != nullptr) {
-      if (last) visit(*node.star);
-      else match_from(*node.star, depth + 1, visit);
+      if (last)
+        visit(*node.star);
+      else
+        match_from(*node.star, depth + 1, visit);
     }
   }
 

@@ -1,11 +1,12 @@
-// Remembers which subscriptions a subject reaches, so that a publish costs one look-up. Owned by the account; one shard.
+// Remembers which subscriptions a subject reaches, so that a publish costs one look-up. Owned by the account; one
+// shard.
 //
-// A wildcard subscription that comes or goes moves the generation, which makes every entry stale; a literal one makes only
-// the entry of its subject stale. Bounded: a set of four ways per hash, the table grows up to `maximum_entries` and then
-// replaces. Entries keep their vectors when they are filled anew, so a steady state allocates nothing.
+// A wildcard subscription that comes or goes moves the generation, which makes every entry stale; a literal one makes
+// only the entry of its subject stale. Bounded: a set of four ways per hash, the table grows up to `maximum_entries`
+// and then replaces. Entries keep their vectors when they are filled anew, so a steady state allocates nothing.
 //
-// Entries may be in use (pinned) by a delivery that publishes again or changes the interest: a pinned entry is never filled
-// anew or replaced in place; it is orphaned, and dies with its last pin.
+// Entries may be in use (pinned) by a delivery that publishes again or changes the interest: a pinned entry is never
+// filled anew or replaced in place; it is orphaned, and dies with its last pin.
 #pragma once
 
 #include "routing/interest_trie.hpp"
@@ -30,7 +31,7 @@ struct cached_match {
   std::uint64_t generation = 0;  // 0: stale
   std::uint32_t pins = 0;
   bool orphaned = false;
-  std::size_t group_count = 0;   // groups beyond it are spare
+  std::size_t group_count = 0;  // groups beyond it are spare
   std::vector<subscription*> plain;
   std::vector<group> groups;
 
@@ -41,7 +42,8 @@ class match_cache {
  public:
   static constexpr std::size_t ways = 4;
   static constexpr std::size_t initial_entries = 64;
-  static constexpr std::size_t maximum_entries = 8192;  // about 2 MiB of long subjects; beyond it a miss costs a trie walk
+  static constexpr std::size_t maximum_entries =
+      8192;  // about 2 MiB of long subjects; beyond it a miss costs a trie walk
 
   explicit match_cache(const interest_trie& interest);
   ~match_cache();

@@ -14,9 +14,9 @@ struct subscription;
 class receiver {
  public:
   virtual ~receiver() = default;
-  // False when the message was not taken (closed, past the subscription's maximum, denied): a queue group then tries its
-  // next member. Must not call back into the account before it has copied what it needs of the message. May remove any
-  // subscription, `to` included: the account keeps removed ones alive until the end of the turn.
+  // False when the message was not taken (closed, past the subscription's maximum, denied): a queue group then tries
+  // its next member. Must not call back into the account before it has copied what it needs of the message. May remove
+  // any subscription, `to` included: the account keeps removed ones alive until the end of the turn.
   virtual bool deliver(subscription& to, const message& what) = 0;
 };
 
@@ -30,7 +30,7 @@ struct subscription {
   std::uint64_t maximum = 0;    // auto-unsubscribe after so many; 0: never
   std::uint64_t tag = 0;        // free for the receiver
   bool removed = false;
-  bool internal = false;        // the server's own: not counted for clients, not listed unless asked
+  bool internal = false;  // the server's own: not counted for clients, not listed unless asked
 };
 
 }  // namespace tern::routing
