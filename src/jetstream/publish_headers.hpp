@@ -1,6 +1,7 @@
 // The headers of a publish that a stream obeys, found in one pass over the block (jetstream 5.4).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include <tern/base/time.hpp>
 
 namespace tern::jetstream {
+
+enum class rollup_scope : std::uint8_t { none, subject, all };
 
 // Views into the block. Names are matched exactly and at line starts; an empty value counts as absent, and of several
 // fields of one name the first counts.
@@ -35,6 +38,9 @@ struct publish_headers {
 
 // The block as it is stored: without a status and without Nats-Request-Info. Empty when no field is left.
 std::string storable_headers(std::string_view block);
+
+// A Nats-Rollup value in any case; none for an empty one, empty for an unknown word.
+std::optional<rollup_scope> parse_rollup(std::string_view text);
 
 // A Nats-TTL value: `never` (0 here), seconds, or a Go duration of at least a second, cut to seconds. Empty when it is
 // bad.

@@ -2,6 +2,7 @@
 // publish is checked against (design section 5).
 #pragma once
 
+#include "jetstream/publish_headers.hpp"
 #include "storage/stream_log.hpp"
 
 #include <cstddef>
@@ -11,8 +12,6 @@
 #include <vector>
 
 namespace tern::jetstream {
-
-enum class rollup_scope : std::uint8_t { none, subject, all };
 
 inline constexpr nanoseconds never_ends{-1};  // of a message with `Nats-TTL: never`
 

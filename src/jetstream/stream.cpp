@@ -61,6 +61,7 @@ void stream::recover() {
   rebuild_duplicate_window();
   load_last_message_id();
   begin_lifetime_scan();
+  repeat_roll_ups();
   enforce_everything();
 }
 
@@ -159,6 +160,30 @@ void stream::load_last_message_id() {
   if (log_.state().messages == 0) return;
   const auto last = log_.load(log_.state().last);
   if (last && !last->headers.empty()) last_message_id_ = publish_headers::read(last->headers).message_id;
+}
+
+// A removal rides in the batch after the one that caused it, so a crash may have lost those of the last messages.
+// Limits are enforced again anyway; a roll-up stands in the header of its message, and repeating one that was kept
+// removes nothing.
+void stream::repeat_roll_ups() {
+  constexpr std::size_t messages_max = 16'384;
+  constexpr std::size_t bytes_max = std::size_t{32} << 20;  // well beyond what two batches hold
+  if (!config().allow_rollup_hdrs || log_.state().messages == 0) return;
+  std::vector<std::pair<storage::sequence, rollup_scope>> found;
+  std::size_t seen = 0, bytes = 0;
+  for (auto at = log_.previous_live(log_.state().last); at && seen < messages_max && bytes < bytes_max; ++seen) {
+    if (const auto message = log_.load(*at)) {
+      bytes += message->headers.size() + message->payload.size();
+      const std::string_view text =
+          message->headers.empty() ? std::string_view() : publish_headers::read(message->headers).rollup;
+      if (const auto scope = parse_rollup(text); scope && *scope != rollup_scope::none) found.emplace_back(*at, *scope);
+    }
+    at = *at > 1 ? log_.previous_live(*at - 1) : std::nullopt;
+  }
+  for (auto one = found.rbegin(); one != found.rend(); ++one) {
+    const std::string subject(log_.subject_of(one->first));
+    if (!subject.empty()) roll_up(one->second, subject, one->first);
+  }
 }
 
 // Costs the messages within the window, not the stream.

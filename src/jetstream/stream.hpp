@@ -43,7 +43,8 @@ storage::durability durability_of(const stream_config& config, const options& se
 struct stored_stream {
   stream_config config;
   time_point created{};
-  std::string identity;  // 8 characters, fixed from creation on
+  std::string identity;              // 8 characters, fixed from creation on
+  std::uint64_t first_sequence = 0;  // first_seq of the creation; an update of it has no effect
 };
 
 class stream final : public stream_context, private routing::receiver, private storage::log_owner {
@@ -80,6 +81,7 @@ class stream final : public stream_context, private routing::receiver, private s
   const std::string& name() const { return stored_.config.name; }
   time_point created() const { return stored_.created; }
   const std::string& identity() const { return stored_.identity; }
+  std::uint64_t first_sequence() const { return stored_.first_sequence; }
   const storage::log_state& state() const { return log_.state(); }
   const storage::stream_log& log() const { return log_; }
   storage::durability level() const { return record_.level(); }
@@ -176,6 +178,7 @@ class stream final : public stream_context, private routing::receiver, private s
   void subscribe_direct_get();
   void make_transforms();
   void load_last_message_id();
+  void repeat_roll_ups();
   void rebuild_duplicate_window();
   void save();
 

@@ -73,6 +73,7 @@ result<stream*> make_stream(account_streams& in, stream_config config) {
   stored_stream what{.config = std::move(config),
                      .created = surroundings.now(),
                      .identity = surroundings.ids.random_text(identity_size)};
+  what.first_sequence = what.config.first_seq;
   const std::string name = what.config.name;
   const auto first = std::max<storage::sequence>(what.config.first_seq, 1);
   const auto level = durability_of(what.config, surroundings.settings);

@@ -58,7 +58,7 @@ std::uint64_t append_subjects(std::string& json, const stream& what, const strea
 // An untouched stream says 0 and 0; one that was emptied says where it goes on (2).
 storage::sequence shown_first(const stream& what) {
   const auto& state = what.state();
-  const bool untouched = state.messages == 0 && state.last == 0 && what.config().first_seq == 0;
+  const bool untouched = state.messages == 0 && state.last == 0 && what.first_sequence() == 0;
   return untouched ? 0 : state.first;
 }
 

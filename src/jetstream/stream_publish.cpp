@@ -262,10 +262,13 @@ stream::problem stream::check_after_dedup(incoming& what) {
       return make_api_error(jetstream_errc::stream_rollup_failed, {{"err", text}});
     };
     if (!config().allow_rollup_hdrs || config().deny_purge) return refused("rollup not permitted");
-    std::string scope(known.rollup);
-    std::ranges::transform(scope, scope.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (scope != "sub" && scope != "all") return refused("rollup value invalid: \"" + scope + "\"");
-    what.rollup = scope == "sub" ? rollup_scope::subject : rollup_scope::all;
+    const auto scope = parse_rollup(known.rollup);
+    if (!scope) {
+      std::string word(known.rollup);
+      std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      return refused("rollup value invalid: \"" + word + "\"");
+    }
+    what.rollup = *scope;
   }
   if (config().allow_msg_counter) {
     if (auto found = count(what)) return found;
