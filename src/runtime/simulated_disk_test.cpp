@@ -52,6 +52,17 @@ TEST_F(simulated_machine, unsynced_bytes_are_lost_and_synced_ones_kept) {
   EXPECT_EQ(machine.contents("/a"), "safe");
 }
 
+TEST_F(simulated_machine, what_is_written_again_after_a_failed_sync_is_durable_with_its_size) {
+  const file_ref file = create("/a");
+  ASSERT_TRUE(run(disk_op::sync_directory{"/"}, disk_op::write{file, 0, "old"}, disk_op::sync{file}));
+  machine.fail_next_syncs(1, true);
+  ASSERT_FALSE(run(disk_op::write{file, 3, "new"}, disk_op::sync{file}));
+  EXPECT_EQ(machine.contents("/a"), "oldnew");
+  ASSERT_TRUE(run(disk_op::write{file, 3, "new"}, disk_op::sync{file}));
+  crash(crash_loss::all_unsynced);
+  EXPECT_EQ(machine.contents("/a"), "oldnew");
+}
+
 TEST_F(simulated_machine, an_overwrite_that_was_not_synced_gives_the_old_bytes_again) {
   const file_ref file = create("/a");
   ASSERT_TRUE(run(disk_op::sync_directory{"/"}, disk_op::write{file, 0, "old"}, disk_op::sync{file},

@@ -186,6 +186,19 @@ result<void> file_system::sync_directory(const std::string& path) {
   return {};
 }
 
+namespace {
+
+// The size that the next sync makes durable.
+std::uint64_t size_to_come(const node& file) {
+  std::uint64_t size = file.durable.size();
+  for (const file_change& change : file.unsynced) {
+    if (change.what == file_change::kind::size) size = change.at;
+  }
+  return size;
+}
+
+}  // namespace
+
 void file_system::write(node& file, std::uint64_t offset, std::string_view bytes) {
   if (bytes.empty()) return;
   const std::uint64_t end = offset + bytes.size();
@@ -193,7 +206,9 @@ void file_system::write(node& file, std::uint64_t offset, std::string_view bytes
   if (grows) file.current.resize(end);
   file.current.replace(offset, bytes.size(), bytes);
   file.unsynced.push_back({file_change::kind::bytes, offset, std::string(bytes)});
-  if (grows) file.unsynced.push_back({file_change::kind::size, end, {}});
+  if (grows || (file.size_in_doubt && end > size_to_come(file))) {
+    file.unsynced.push_back({file_change::kind::size, end, {}});
+  }
 }
 
 void file_system::resize(node& file, std::uint64_t size) {
@@ -215,6 +230,7 @@ void file_system::drop_unsynced(node& file, bool still_readable) {
   // invariant between current and durable state is suspended for them until something is written over them.
   file.unsynced.clear();
   if (!still_readable) file.current = file.durable;
+  file.size_in_doubt = still_readable;
 }
 
 void file_system::crash(crash_loss loss, random& choices) {

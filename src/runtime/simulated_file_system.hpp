@@ -41,6 +41,7 @@ struct node {
   std::string current;
   std::string durable;
   std::vector<file_change> unsynced;
+  bool size_in_doubt = false;  // a failed sync left `current` readable, longer than what the disk has
   // --- a directory ---
   using name_map = std::map<std::string, node_ref, std::less<>>;
   name_map names;
