@@ -79,10 +79,9 @@ std::string jetstream_api::prefix() const {
 }
 
 result<std::string> jetstream_api::call(std::string_view operation, std::string_view body) {
-  auto answer =
-      connection_.request(prefix() + std::string(operation), body, client::request_options().timeout(session_.timeout())).get();
+  auto answer = session_.outcome(connection_.request(prefix() + std::string(operation), body,
+                                                     client::request_options().timeout(session_.timeout())));
   if (!answer) {
-    if (auto refused = session_.refusal()) return std::unexpected(*std::move(refused));
     if (answer.error().code() == errc::no_responders) {
       return fail(errc::no_responders, "nobody answers for JetStream",
                   "start the server with --jetstream; --js-domain asks another domain");

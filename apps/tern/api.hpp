@@ -17,8 +17,8 @@ class jetstream_api {
  public:
   jetstream_api(session& in, client::connection over) : session_(in), connection_(std::move(over)) {}
 
-  // `operation` is what stands behind the prefix: "STREAM.INFO.ORDERS". An answer that is an error is errc::api_error with
-  // its number, after it was printed when JSON is asked for. No answer at all: errc::no_responders, errc::timeout.
+  // `operation` is what stands behind the prefix: "STREAM.INFO.ORDERS". An answer that is an error is errc::api_error
+  // with its number, after it was printed when JSON is asked for. No answer at all: errc::no_responders, errc::timeout.
   result<std::string> call(std::string_view operation, std::string_view body = {});
   template <class T>
   result<T> read(std::string_view operation, std::string_view body = {}) {
@@ -26,8 +26,8 @@ class jetstream_api {
     if (!answer) return std::unexpected(std::move(answer).error());
     return codec::read_json<T>(*answer);
   }
-  // Every page of a list. `operation` is "STREAM.LIST" and the like, `subject` restricts where it is not empty. The elements
-  // of the answers' member `streams` or `consumers`, each as the server wrote it.
+  // Every page of a list. `operation` is "STREAM.LIST" and the like, `subject` restricts where it is not empty. The
+  // elements of the answers' member `streams` or `consumers`, each as the server wrote it.
   result<std::vector<std::string>> list(std::string_view operation, std::string_view subject = {});
 
   client::connection& connection() { return connection_; }

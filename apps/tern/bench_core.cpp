@@ -71,7 +71,7 @@ result<void> bench_subscribe(session& in, const bench_arguments& what) {
         what.subject, [&own](const client::message& message) { own.take(message); },
         client::subscribe_options().max_messages(what.messages));
     if (!taken) return std::unexpected(taken.error());
-    if (auto flushed = connection.flush(flush_patience).get(); !flushed) return std::unexpected(flushed.error());
+    if (auto settled = in.settle(connection); !settled) return std::unexpected(settled.error());
     auto done = own.all.get_future();
     // Looks now and then whether the connection is still there.
     while (done.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {

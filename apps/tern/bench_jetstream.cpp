@@ -93,7 +93,8 @@ result<void> bench_jetstream_publish(session& in, const bench_jetstream_argument
   const auto job = [&](client::connection& connection, std::uint32_t index) -> result<bench_span> {
     client::jetstream js(connection, client::jetstream_options().publish_window(what.batch));
     bench_span span{in.now(), {}};
-    auto done = publish_share(in, js, what, *payload, share_of(what.base.messages, index, what.base.clients), seen[index]);
+    auto done =
+        publish_share(in, js, what, *payload, share_of(what.base.messages, index, what.base.clients), seen[index]);
     if (!done) return std::unexpected(std::move(done).error());
     span.ended = in.now();
     return span;

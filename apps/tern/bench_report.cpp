@@ -64,7 +64,8 @@ bench_record record_of(const bench_result& found) {
 
 std::string describe_bench(const bench_result& found) {
   const bench_record numbers = record_of(found);
-  std::string out = found.benchmark + " stats: " + with_thousands(static_cast<std::uint64_t>(numbers.messages_per_second)) +
+  std::string out = found.benchmark +
+                    " stats: " + with_thousands(static_cast<std::uint64_t>(numbers.messages_per_second)) +
                     " msgs/sec ~ " + human_bytes(static_cast<std::uint64_t>(numbers.bytes_per_second)) + "/sec\n";
   field_list more;
   more.field("Messages", with_thousands(found.messages) + " of " + human_bytes(found.message_size) + " in " +
@@ -89,11 +90,12 @@ std::string describe_bench(const bench_result& found) {
 std::string bench_as_json(const bench_result& found) { return codec::to_json(record_of(found)); }
 
 std::string durability_of(const client::stream_config& config) {
-  if (config.storage == client::storage_type::memory) return "memory: acknowledged once in memory, gone with the server";
+  if (config.storage == client::storage_type::memory)
+    return "memory: acknowledged once in memory, gone with the server";
   if (config.persist_mode == "async")
     return "asynchronous: acknowledged before it is on disk; a crash may take acknowledged messages";
-  return "file: acknowledged as the server's sync_interval says (ternd's default: after the sync to disk; nats-server's "
-         "default: before it, synced every 2 minutes)";
+  return "file: acknowledged as the server's sync_interval says (ternd's default: after the sync to disk; "
+         "nats-server's default: before it, synced every 2 minutes)";
 }
 
 std::uint64_t share_of(std::uint64_t total, std::uint64_t index, std::uint64_t clients) {

@@ -38,9 +38,10 @@ result<body_template::part> body_template::parse_placeholder(std::string_view in
     if (shortest && longest && *shortest <= *longest && *longest <= random_text_max)
       return part{kind::random, {}, *shortest, *longest};
   }
-  return fail(errc::invalid_argument, "'{{" + std::string(inside) + "}}' is no placeholder",
-              "Count, Time, TimeStamp, Unix, UnixNano, ID, Request and Random MIN MAX are; --no-templates sends the text "
-              "as it is");
+  return fail(
+      errc::invalid_argument, "'{{" + std::string(inside) + "}}' is no placeholder",
+      "Count, Time, TimeStamp, Unix, UnixNano, ID, Request and Random MIN MAX are; --no-templates sends the text "
+      "as it is");
 }
 
 result<body_template> body_template::parse(std::string_view text) {

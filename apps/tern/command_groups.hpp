@@ -25,8 +25,8 @@ CLI::Option* add_repeated(CLI::App* to, const std::string& name, T& into, const 
 
 // A subcommand whose arguments are an Arguments record and whose work is `run`.
 template <class Arguments>
-std::pair<CLI::App*, std::shared_ptr<Arguments>> add_command(CLI::App& group, invocation& chosen, const std::string& name,
-                                                             const std::string& what,
+std::pair<CLI::App*, std::shared_ptr<Arguments>> add_command(CLI::App& group, invocation& chosen,
+                                                             const std::string& name, const std::string& what,
                                                              result<void> (*run)(session&, const Arguments&)) {
   CLI::App* command = group.add_subcommand(name, what);
   auto arguments = std::make_shared<Arguments>();

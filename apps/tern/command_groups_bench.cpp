@@ -10,7 +10,8 @@ constexpr std::uint32_t batch_max = 1'000'000;
 
 // Of the `nats` command, whose progress bar has no counterpart here.
 void add_progress(CLI::App* command) {
-  command->add_flag("--no-progress,--progress")->description("Accepted for scripts of `nats`: there is no progress bar");
+  command->add_flag("--no-progress,--progress")
+      ->description("Accepted for scripts of `nats`: there is no progress bar");
 }
 
 void add_common(CLI::App* command, bench_arguments& into) {

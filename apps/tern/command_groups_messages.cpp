@@ -39,7 +39,8 @@ void add_subscribe(CLI::App& app, invocation& chosen) {
 }
 
 void add_request(CLI::App& app, invocation& chosen) {
-  auto [command, into] = add_command<request_arguments>(app, chosen, "req", "Send a request, show the answer", &request);
+  auto [command, into] =
+      add_command<request_arguments>(app, chosen, "req", "Send a request, show the answer", &request);
   command->alias("request");
   command->add_option("subject", into->subject, "Subject to ask on")->required();
   add_body(command, into->body, "Request body; the standard input when it is absent");

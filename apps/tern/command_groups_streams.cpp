@@ -14,20 +14,24 @@ void add_stream_add(CLI::App& group, invocation& chosen) {
   auto [command, into] = add_command<stream_add_arguments>(group, chosen, "add", "Create a stream", &add_stream);
   command->alias("create");
   command->add_option("stream", into->name, "Name of the stream")->required();
-  add_repeated(command, "--subjects", into->subjects, "Subjects it takes; commas separate, may be repeated")->delimiter(',');
+  add_repeated(command, "--subjects", into->subjects, "Subjects it takes; commas separate, may be repeated")
+      ->delimiter(',');
   command->add_option("--description", into->description, "What it is for");
   command->add_option("--storage", into->storage, "file or memory")->capture_default_str();
   command->add_option("--retention", into->retention, "limits, interest or work")->capture_default_str();
-  command->add_option("--discard", into->discard, "What goes at a limit: old messages, or new ones")->capture_default_str();
+  command->add_option("--discard", into->discard, "What goes at a limit: old messages, or new ones")
+      ->capture_default_str();
   command->add_flag("--discard-per-subject,!--no-discard-per-subject", into->discard_per_subject,
                     "Discard new messages per subject");
   command->add_option("--max-msgs", into->max_messages, "Most messages to keep");
   command->add_option("--max-msgs-per-subject", into->max_messages_per_subject, "Most messages to keep of a subject");
   command->add_option("--max-bytes", into->max_bytes, "Most bytes to keep, like 10MB")->type_name("BYTES");
   command->add_option("--max-age", into->max_age, "Longest time to keep a message, like 7d")->type_name("DURATION");
-  command->add_option("--max-msg-size", into->max_message_size, "Largest message to take, like 64k")->type_name("BYTES");
+  command->add_option("--max-msg-size", into->max_message_size, "Largest message to take, like 64k")
+      ->type_name("BYTES");
   command->add_option("--max-consumers", into->max_consumers, "Most consumers");
-  command->add_option("--dupe-window", into->duplicate_window, "How long message ids are remembered")->type_name("DURATION");
+  command->add_option("--dupe-window", into->duplicate_window, "How long message ids are remembered")
+      ->type_name("DURATION");
   command->add_option("--replicas", into->replicas, "Replicas in a cluster")->capture_default_str();
   add_defaults(command);
 }
@@ -83,8 +87,10 @@ void add_consumer_add(CLI::App& group, invocation& chosen) {
   command->add_option("--backoff-steps", into->backoff_steps, "Steps of a linear backoff")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--backoff-min", into->backoff_shortest, "Shortest wait of a linear backoff")->capture_default_str();
-  command->add_option("--backoff-max", into->backoff_longest, "Longest wait of a linear backoff")->capture_default_str();
+  command->add_option("--backoff-min", into->backoff_shortest, "Shortest wait of a linear backoff")
+      ->capture_default_str();
+  command->add_option("--backoff-max", into->backoff_longest, "Longest wait of a linear backoff")
+      ->capture_default_str();
   command->add_flag("--ephemeral", into->ephemeral, "It goes when it is not used");
   command->add_flag("--headers-only,!--no-headers-only", into->headers_only, "Deliver no payloads");
   command->add_flag("--memory", into->memory, "Keep its state in memory only");
@@ -104,7 +110,8 @@ void add_consumer_rest(CLI::App& group, invocation& chosen) {
   list->add_flag("-n,--names", what->names, "The names alone, a line each");
   auto [info, which] = add_command<consumer_reference>(group, chosen, "info", "Show a consumer", &show_consumer);
   add_reference(info, *which);
-  auto [remove, gone] = add_command<consumer_remove_arguments>(group, chosen, "rm", "Remove a consumer", &remove_consumer);
+  auto [remove, gone] =
+      add_command<consumer_remove_arguments>(group, chosen, "rm", "Remove a consumer", &remove_consumer);
   remove->alias("delete");
   add_reference(remove, gone->which);
   remove->add_flag("-f,--force", gone->force, "Do it; nothing asks");

@@ -40,7 +40,9 @@ std::string missing_command(const CLI::App& app) {
 std::string text_of(const CLI::App& app, const CLI::ParseError& problem, int& exit_code) {
   std::ostringstream out, mistake;
   exit_code = app.exit(problem, out, mistake) == 0 ? 0 : exit_usage;
-  return exit_code == 0 ? out.str() : mistake.str();
+  std::string text = exit_code == 0 ? out.str() : mistake.str();
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The command line of tern: which command, with which options. What it prints and how it ends is decided by the commands.
+// The command line of tern: which command, with which options. What it prints and how it ends is decided by the
+// commands.
 #pragma once
 
 #include "session.hpp"

@@ -15,8 +15,9 @@ using testing::HasSubstr;
 invocation parsed(std::vector<std::string> arguments) { return parse_command_line(arguments, global_options()); }
 
 TEST(command_lines, take_the_options_of_all_commands_before_and_behind_the_command) {
-  for (const auto& arguments : {std::vector<std::string>{"-s", "nats://h:1", "--json", "--timeout", "2s", "stream", "ls"},
-                                std::vector<std::string>{"stream", "ls", "-s", "nats://h:1", "-j", "--timeout", "2s"}}) {
+  for (const auto& arguments :
+       {std::vector<std::string>{"-s", "nats://h:1", "--json", "--timeout", "2s", "stream", "ls"},
+        std::vector<std::string>{"stream", "ls", "-s", "nats://h:1", "-j", "--timeout", "2s"}}) {
     const auto found = parsed(arguments);
     ASSERT_TRUE(found.action) << found.said;
     EXPECT_EQ(found.globals.server, "nats://h:1");

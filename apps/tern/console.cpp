@@ -26,7 +26,8 @@ void console::complain(const error& problem) {
 }
 
 result<void> console::flush() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return fail(errc::io_error, "the standard output is closed");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail(errc::io_error, "the standard output is closed");
   return {};
 }
 

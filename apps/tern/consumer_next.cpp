@@ -36,7 +36,7 @@ result<void> answer(session& in, client::jetstream_message& message, const consu
     done = message.nak();
     told = "Negative Acknowledged message";
   } else if (what.ack) {
-    done = message.ack_sync(in.timeout()).get();
+    done = in.outcome(message.ack_sync(in.timeout()));
   } else {
     return {};
   }
@@ -63,7 +63,7 @@ result<void> next_messages(session& in, const consumer_next_arguments& what) {
   client::jetstream js(*connected, settings);
   auto consumer = js.pull_consumer(what.which.stream, what.which.name);
   for (std::uint64_t received = 0; received < what.count; ++received) {
-    auto batch = consumer.fetch(client::fetch_options().batch(1).expires(in.timeout())).get();
+    auto batch = in.outcome(consumer.fetch(client::fetch_options().batch(1).expires(in.timeout())));
     if (!batch) {
       if (batch.error().code() != errc::no_responders) return std::unexpected(std::move(batch).error());
       return fail(errc::no_responders, "there is no pull consumer " + what.which.stream + " > " + what.which.name,

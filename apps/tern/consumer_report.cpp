@@ -10,7 +10,9 @@
 namespace tern::command {
 namespace {
 
-std::string count_text(std::int64_t value) { return with_thousands(static_cast<std::uint64_t>(std::max<std::int64_t>(0, value))); }
+std::string count_text(std::int64_t value) {
+  return with_thousands(static_cast<std::uint64_t>(std::max<std::int64_t>(0, value)));
+}
 
 std::string position_text(const client::sequence_pair& at) {
   return "Consumer sequence: " + with_thousands(at.consumer_seq) + " Stream sequence: " + with_thousands(at.stream_seq);
@@ -41,7 +43,8 @@ void add_configuration(field_list& out, const client::consumer_config& config, s
   add_filters(out, config);
   out.field("Deliver Policy", deliver_text(config));
   out.field("Ack Policy", std::string(codec::to_word(config.ack_policy)));
-  if (config.ack_wait && config.ack_policy != client::ack_policy::none) out.field("Ack Wait", to_go_duration(*config.ack_wait));
+  if (config.ack_wait && config.ack_policy != client::ack_policy::none)
+    out.field("Ack Wait", to_go_duration(*config.ack_wait));
   out.field("Replay Policy", std::string(codec::to_word(config.replay_policy)));
   if (config.max_deliver.value_or(-1) > 0) out.field("Maximum Deliveries", count_text(*config.max_deliver));
   if (config.max_ack_pending.value_or(0) > 0) out.field("Max Ack Pending", count_text(*config.max_ack_pending));

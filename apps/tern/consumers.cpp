@@ -26,7 +26,8 @@ result<void> set_duration(std::optional<nanoseconds>& into, const std::optional<
 
 result<void> set_delivery(client::consumer_config& config, const consumer_add_arguments& what, time_point now) {
   if (what.pull != what.target.empty()) {
-    return fail(errc::invalid_argument, "is it a pull or a push consumer?", "give --pull, or --target SUBJECT for push");
+    return fail(errc::invalid_argument, "is it a pull or a push consumer?",
+                "give --pull, or --target SUBJECT for push");
   }
   if (!what.pull) config.deliver_subject = what.target;
   if (!what.deliver_group.empty()) config.deliver_group = what.deliver_group;

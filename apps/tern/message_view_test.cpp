@@ -14,7 +14,8 @@ client::message with_headers() {
 TEST(received_messages, are_shown_as_the_nats_command_shows_them) {
   EXPECT_EQ(describe_message(with_headers(), 1, message_style::full),
             "[#1] Received on \"a.b\" with reply \"reply.to\"\nX: y\nX: z\n\nhello\n\n");
-  EXPECT_EQ(describe_message(client::message("a.c", "", ""), 2, message_style::full), "[#2] Received on \"a.c\"\nnil body\n\n");
+  EXPECT_EQ(describe_message(client::message("a.c", "", ""), 2, message_style::full),
+            "[#2] Received on \"a.c\"\nnil body\n\n");
 }
 
 TEST(received_messages, may_be_their_headers_or_their_payload_alone) {
@@ -39,7 +40,8 @@ TEST(received_messages, of_a_stream_tell_their_place) {
 
 TEST(text_payloads, are_told_from_other_bytes) {
   for (const char* good : {"", "plain", "µ", "€", "\xf0\x9f\x90\xa6"}) EXPECT_TRUE(is_utf8(good)) << good;
-  for (const char* bad : {"\x80", "\xc0\xaf", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "a\xf0\x9f\x90"})
+  for (const char* bad :
+       {"\x80", "\xc0\xaf", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "a\xf0\x9f\x90"})
     EXPECT_FALSE(is_utf8(bad));
 }
 

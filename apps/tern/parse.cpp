@@ -72,7 +72,8 @@ result<std::int64_t> parse_size(std::string_view text) {
   const std::size_t digits = digits_at(text);
   const auto count = parse_decimal(text.substr(0, digits));
   const auto unit = bytes_of_unit(text.substr(digits));
-  if (!count || !unit || *count > static_cast<std::uint64_t>(longest_possible / *unit)) return bad("size", text, allowed);
+  if (!count || !unit || *count > static_cast<std::uint64_t>(longest_possible / *unit))
+    return bad("size", text, allowed);
   return static_cast<std::int64_t>(*count) * *unit;
 }
 
@@ -146,7 +147,8 @@ result<std::vector<nanoseconds>> parse_backoff(std::string_view text, std::uint3
     if (steps == 0 || shortest.count() <= 0 || longest < shortest)
       return fail(errc::invalid_argument, "a linear backoff needs at least one step and 0 < shortest <= longest");
     const nanoseconds apart = (longest - shortest) / static_cast<std::int64_t>(steps);
-    for (std::uint32_t step = 0; step < steps; ++step) out.push_back(shortest + apart * static_cast<std::int64_t>(step));
+    for (std::uint32_t step = 0; step < steps; ++step)
+      out.push_back(shortest + apart * static_cast<std::int64_t>(step));
     return out;
   }
   while (true) {

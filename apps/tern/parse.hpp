@@ -1,5 +1,5 @@
-// Values of options, as the `nats` command writes them. A text that cannot be read is errc::invalid_argument and says what
-// can.
+// Values of options, as the `nats` command writes them. A text that cannot be read is errc::invalid_argument and says
+// what can.
 #pragma once
 
 #include <tern/client/headers.hpp>

@@ -24,8 +24,8 @@ result<body_template> read_template(std::string_view text, bool templates) {
 
 result<void> publish_to_stream(session& in, client::connection& connection, std::string_view subject,
                                std::string_view body, const client::headers& headers, bool tell) {
-  auto answer =
-      connection.request(subject, body, client::request_options().timeout(in.timeout()).headers(headers)).get();
+  auto answer = in.outcome(
+      connection.request(subject, body, client::request_options().timeout(in.timeout()).headers(headers)));
   if (!answer) {
     if (answer.error().code() == errc::no_responders) {
       return fail(errc::no_stream_for_subject, "no stream takes '" + std::string(subject) + "'",

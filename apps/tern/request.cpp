@@ -31,9 +31,8 @@ std::unexpected<error> too_late(std::string_view subject) {
 result<void> ask_once(session& in, client::connection& connection, const request_arguments& what,
                       std::string_view body, const client::headers& headers) {
   const time_point begun = in.now();
-  auto answer =
-      connection.request(what.subject, body, client::request_options().timeout(in.timeout()).headers(headers)).get();
-  if (auto refused = in.refusal(); !answer && refused) return std::unexpected(*std::move(refused));
+  auto answer = in.outcome(
+      connection.request(what.subject, body, client::request_options().timeout(in.timeout()).headers(headers)));
   if (!answer && answer.error().code() == errc::no_responders) return nobody(what.subject);
   if (!answer && answer.error().code() == errc::timeout) return too_late(what.subject);
   if (!answer) return std::unexpected(std::move(answer).error());
@@ -49,6 +48,7 @@ result<void> ask_many(session& in, client::connection& connection, const request
   if (!answers) return std::unexpected(std::move(answers).error());
   const time_point begun = in.now();
   if (auto sent = connection.publish_with_reply(what.subject, inbox, body, headers); !sent) return sent;
+  if (auto settled = in.settle(connection); !settled) return settled;
   std::uint64_t received = 0;
   while (what.replies == 0 || received < what.replies) {
     const nanoseconds left = in.timeout() - (in.now() - begun);
@@ -61,7 +61,6 @@ result<void> ask_many(session& in, client::connection& connection, const request
     show(in, *answer, in.now() - begun, what.raw);
     ++received;
   }
-  if (auto refused = in.refusal(); received == 0 && refused) return std::unexpected(*std::move(refused));
   return received == 0 ? result<void>(too_late(what.subject)) : result<void>();
 }
 

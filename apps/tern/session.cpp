@@ -14,31 +14,39 @@ std::uint64_t seed() { return runtime::real_random().next(); }
 
 }  // namespace
 
-// Shared with the callbacks of connections, which may come after the session. The console outlives both.
-struct session::events {
-  explicit events(console& where) : output(where) {}
+void session_events::refuse(const error& problem) {
+  change([&] {
+    if (!refused_) refused_ = problem;
+  });
+}
 
-  console& output;
-  runtime::real_clock clock;
-  std::mutex mutex;
-  std::optional<error> refused;
+void session_events::change(const std::function<void()>& what) {
+  std::lock_guard lock(mutex_);
+  what();
+  changed_.notify_all();
+}
 
-  void server_error(const error& problem) {
-    std::lock_guard lock(mutex);
-    if (!refused) refused = problem;
+bool session_events::wait(const std::function<bool()>& done) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done() || refused_; });
+  return done();
+}
+
+std::optional<error> session_events::refusal() {
+  std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+void session_events::tell(const client::connection_event& event) {
+  using kind = client::connection_event::kind;
+  const auto note = [this](const std::string& text) { output_.note(clock_.now(), text); };
+  if (event.what == kind::disconnected) note("Disconnected from " + event.server + ": " + event.reason.message());
+  if (event.what == kind::reconnected) {
+    note("Reconnected to " + event.server + " after " + short_duration(event.gap) +
+         "; messages of that time are missing");
   }
-  void note(std::string_view text) { output.note(clock.now(), text); }
-  void tell(const client::connection_event& event) {
-    using kind = client::connection_event::kind;
-    if (event.what == kind::disconnected) note("Disconnected from " + event.server + ": " + event.reason.message());
-    if (event.what == kind::reconnected) {
-      note("Reconnected to " + event.server + " after " + short_duration(event.gap) +
-           "; messages of that time are missing");
-    }
-    if (event.what == kind::server_error) note("The server says: " + event.reason.message());
-    if (event.what == kind::slow_consumer) note("Too slow for '" + event.subject + "': messages were dropped");
-  }
-};
+  if (event.what == kind::slow_consumer) note("Too slow for '" + event.subject + "': messages were dropped");
+}
 
 result<global_options> options_of_environment() {
   using runtime::host::environment_variable;
@@ -59,9 +67,7 @@ result<global_options> options_of_environment() {
 }
 
 session::session(global_options with, console& output)
-    : options_(std::move(with)), output_(output), ids_(seed()), events_(std::make_shared<events>(output)) {}
-
-session::~session() = default;
+    : options_(std::move(with)), output_(output), ids_(seed()), events_(std::make_shared<session_events>(output)) {}
 
 result<client::connection> session::connect(lifetime how) {
   if (!options_.credentials.empty()) {
@@ -79,29 +85,22 @@ result<client::connection> session::connect(lifetime how) {
   if (!options_.token.empty()) settings.token(options_.token);
   if (how == lifetime::once) settings.max_reconnects(0);
   settings.on_event([shared = events_, how](const client::connection_event& event) {
-    if (event.what == client::connection_event::kind::server_error) shared->server_error(event.reason);
+    if (event.what == client::connection_event::kind::server_error) shared->refuse(event.reason);
     if (how == lifetime::lasting) shared->tell(event);
   });
   auto connected = client::connection::connect(settings).get();
-  if (!connected && connected.error().code() == errc::connect_failed) {
-    return fail(errc::connect_failed, "cannot connect: " + connected.error().message(),
-                "is a server running there? --server names another one");
-  }
-  return connected;
+  if (connected || connected.error().code() != errc::connect_failed) return connected;
+  const std::string text = "cannot connect: " + connected.error().message();
+  const bool unknown_user = text.find("Authorization") != text.npos || text.find("authorization") != text.npos;
+  return fail(errc::connect_failed, text,
+              unknown_user ? "give --user and --password, or --token"
+                           : "is a server running there? --server names another one");
 }
 
 result<void> session::settle(client::connection& connection) {
-  if (auto flushed = connection.flush(options_.timeout).get(); !flushed) {
-    if (auto why = refusal()) return std::unexpected(*std::move(why));
-    return flushed;
-  }
+  auto flushed = connection.flush(options_.timeout).get();
   if (auto why = refusal()) return std::unexpected(*std::move(why));
-  return {};
-}
-
-std::optional<error> session::refusal() {
-  std::lock_guard lock(events_->mutex);
-  return std::exchange(events_->refused, std::nullopt);
+  return flushed;
 }
 
 }  // namespace tern::command

@@ -190,7 +190,8 @@ result<void> get_message(session& in, const stream_get_arguments& what) {
   const auto& stored = got->message;
   const auto at = parse_rfc3339(stored.time);
   in.output().print("Item: " + what.name + "#" + std::to_string(stored.seq) + " received " + stored.time +
-                    (at ? " (" + short_duration(in.now() - *at) + " ago)" : "") + " on Subject " + stored.subject + "\n\n");
+                    (at ? " (" + short_duration(in.now() - *at) + " ago)" : "") + " on Subject " + stored.subject +
+                    "\n\n");
   if (!stored.hdrs.value.empty()) {
     client::message with_headers;
     with_headers.assign(stored.subject, {}, stored.hdrs.value, {});

@@ -1,4 +1,5 @@
-// How numbers, times and records look to people: thousands, binary sizes, rounded durations, aligned fields and columns.
+// How numbers, times and records look to people: thousands, binary sizes, rounded durations, aligned fields and
+// columns.
 #pragma once
 
 #include <tern/base/time.hpp>
