@@ -57,7 +57,8 @@ result<void> publish_share(session& in, client::jetstream& js, const bench_jetst
   for (std::uint64_t number = 0; number < share; ++number) {
     const time_point begun = in.now();
     if (what.batch == 1) {
-      seen.take(js.publish(what.base.subject, payload).get(), in.now() - begun);
+      const auto ack = js.publish(what.base.subject, payload).get();
+      seen.take(ack, in.now() - begun);
     } else if (auto sent = js.publish_async(what.base.subject, payload,
                                             [&in, &seen, begun](const result<client::pub_ack>& ack) {
                                               seen.take(ack, in.now() - begun);

@@ -73,7 +73,7 @@ class session {
   result<client::connection> connect(lifetime how = lifetime::once);
   // Waits until the server has processed what was sent, and fails with what it refused of it (permissions).
   result<void> settle(client::connection& connection);
-  // The outcome of an operation, or what the server refused meanwhile: a request that it does not permit gets no answer.
+  // The outcome of an operation, or what the server refused meanwhile: a request it does not permit gets no answer.
   template <class T>
   result<T> outcome(client::operation<T> running);
   // What the server refused so far.
