@@ -204,8 +204,11 @@ boost::asio::awaitable<result<void>> subscription_loop::choose_reply_routes() {
       co_return fail(errc::invalid_options, "subscription " + name() + ": no stream takes the reply subject " + subject);
     }
     reply_confirmed_[i] = captured;
-    app_.log(log_level::info, captured ? "replies go into a stream" : "replies go over Core",
-             {{"subscription", name()}, {"subject", subject}, {"stream", captured ? streams->front() : std::string()}});
+    if (captured) {
+      app_.log(log_level::info, "replies go into a stream", {{"subscription", name()}, {"subject", subject}, {"stream", streams->front()}});
+    } else {
+      app_.log(log_level::info, "replies go over Core", {{"subscription", name()}, {"subject", subject}});
+    }
   }
   co_return result<void>();
 }

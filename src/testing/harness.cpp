@@ -135,7 +135,7 @@ bool test_app::shut_down() const { return record_->ended.has_value(); }
 
 result<void> test_app::shutdown() {
   begin_shutdown();
-  world_->settle();
+  world_->drive([this] { return record_->ended.has_value(); });
   if (!record_->ended) fail_assertion("shutdown waits for handlers that wait for time: advance the world first\n" + record_->history());
   return *record_->ended;
 }
@@ -163,6 +163,10 @@ void broker::publish(std::string_view subject, std::string_view bytes, const cli
 }
 
 result<client::message> broker::request(std::string_view subject, std::string_view bytes) { return world_->wait(connection().request(subject, bytes)); }
+
+bool broker::has_stream(std::string_view stream) {
+  return world_->wait(client::jetstream(connection()).stream_info(stream)).has_value();
+}
 
 client::stream_info broker::stream_info(std::string_view stream) {
   return world_->need(client::jetstream(connection()).stream_info(stream), "stream info of " + std::string(stream));
@@ -194,7 +198,12 @@ void broker::delete_consumer(std::string_view stream, std::string_view consumer)
 
 client::connection& broker::connection() { return world_->broker(name_).connection; }
 
+void broker::delete_stream(std::string_view stream) {
+  world_->need(client::jetstream(connection()).delete_stream(stream), "deleting stream " + std::string(stream));
+}
+
 void broker::disconnect() {
+  if (world_->paused == nullptr) fail_assertion("only an in-process server can be cut off");
   world_->broker(name_).server->suspend();
   world_->settle();
 }
@@ -228,6 +237,7 @@ result<test_app> world::try_start(service::app what) {
 
 void world::settle() { core_->settle(); }
 void world::advance(std::chrono::nanoseconds by) { core_->advance(by); }
-time_point world::now() const { return core_->clock.now(); }
+bool world::wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience) { return core_->wait_until(condition, patience); }
+time_point world::now() const { return core_->clock->now(); }
 
 }  // namespace tern::testing

@@ -2,6 +2,7 @@
 
 #include "base/go_duration.hpp"
 #include "client/connect_on.hpp"
+#include "runtime/run_until.hpp"
 #include "service/subscription_loop.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -12,6 +13,7 @@ namespace {
 // 2026-01-01T00:00:00Z: a fixed beginning, so that a failure repeats to the nanosecond.
 constexpr time_point beginning = from_unix_nanoseconds(1'767'225'600'000'000'000);
 constexpr std::size_t turns_per_look = 1024;
+constexpr std::chrono::seconds live_patience(10);  // for each step against a real server
 
 std::string outcome_text(const service::detail::handled& made, const service::outcome& final) {
   switch (made.how) {
@@ -70,7 +72,13 @@ std::string app_record::history() const {
 // --- the world ---
 
 world_core::world_core(const world_options& with)
-    : clock(beginning), randomness(with.seed()), shard(clock, randomness), client_transport(network.make_transport(shard)), settings(with) {}
+    : settings(with),
+      clock(with.live().empty() ? std::unique_ptr<runtime::clock>(std::make_unique<runtime::paused_clock>(beginning))
+                                : std::make_unique<runtime::real_clock>()),
+      paused(dynamic_cast<runtime::paused_clock*>(clock.get())),
+      randomness(with.seed()),
+      shard(*clock, randomness),
+      client_transport(paused != nullptr ? network.make_transport(shard) : runtime::make_tcp_transport(shard)) {}
 
 world_core::~world_core() {
   for (auto& record : applications) {
@@ -93,6 +101,12 @@ world_core::~world_core() {
 world_core::twin& world_core::broker(const std::string& name) {
   if (const auto found = twins.find(name); found != twins.end()) return found->second;
   twin& made = twins[name];
+  if (paused == nullptr) {
+    client::options connect(settings.live());
+    connect.name("test");
+    made.connection = need(client::connect_on(shard, *client_transport, connect), "connecting to " + settings.live());
+    return made;
+  }
   made.transport = network.make_transport(shard);
   server::options options;
   options.server_name = name;
@@ -119,7 +133,7 @@ result<std::shared_ptr<app_record>> world_core::start(service::app what) {
   definition->sink = record->log;
   for (auto& each : definition->brokers) {
     broker(each.name);
-    each.connect.url("inproc://" + each.name);
+    each.connect.url(paused != nullptr ? "inproc://" + each.name : settings.live());
   }
   record->core = std::make_shared<service::detail::app_core>(std::move(definition), service::detail::app_loop{&shard, client_transport.get(), true});
   record->core->observe(record.get());
@@ -133,8 +147,8 @@ result<std::shared_ptr<app_record>> world_core::start(service::app what) {
   applications.push_back(record);
   auto started = std::make_shared<std::optional<result<void>>>();
   boost::asio::co_spawn(record->core->executor(), record->core->start_up(), [started](std::exception_ptr, result<void> done) { started->emplace(std::move(done)); });
-  settle();
-  if (!*started) return fail(errc::timeout, "the application did not start without time passing");
+  drive([&] { return started->has_value(); });
+  if (!*started) return fail(errc::timeout, "the application did not start in time");
   if (**started) return record;
   applications.pop_back();
   record->core.reset();
@@ -160,15 +174,37 @@ void world_core::settle() {
   }
 }
 
+void world_core::drive(const std::function<bool()>& condition) {
+  if (paused != nullptr) return settle();
+  (void)runtime::run_until(shard, condition, live_patience);
+}
+
+// To the next timer, if it is due by then.
+bool world_core::advance_one(time_point until) {
+  const auto next = shard.next_deadline();
+  if (!next || *next > until) return false;
+  paused->advance_to(*next);
+  settle();
+  return true;
+}
+
 void world_core::advance(std::chrono::nanoseconds by) {
-  const time_point until = clock.now() + by;
+  if (paused == nullptr) fail_assertion("a real server has its own clock: wait_until() waits for it");
+  const time_point until = paused->now() + by;
   settle();
-  for (auto next = shard.next_deadline(); next && *next <= until; next = shard.next_deadline()) {
-    clock.advance_to(*next);
-    settle();
+  while (advance_one(until)) {}
+  paused->advance_to(until);
+  settle();
+}
+
+bool world_core::wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience) {
+  if (paused == nullptr) return runtime::run_until(shard, condition, patience);
+  const time_point until = paused->now() + patience;
+  settle();
+  while (!condition()) {
+    if (!advance_one(until)) return false;
   }
-  clock.advance_to(until);
-  settle();
+  return true;
 }
 
 }  // namespace tern::testing::detail

@@ -11,6 +11,7 @@
 
 #include <tern/testing/harness.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,13 +54,15 @@ class world_core : public std::enable_shared_from_this<world_core> {
 
   struct twin {
     std::unique_ptr<runtime::transport> transport;
-    std::unique_ptr<server::server> server;
+    std::unique_ptr<server::server> server;  // null for a real one
     client::connection connection;  // the test's own
   };
   twin& broker(const std::string& name);
 
   result<std::shared_ptr<app_record>> start(service::app what);
   void settle();
+  // Until `condition` holds: without time passing in process, at most ten seconds against a real server.
+  void drive(const std::function<bool()>& condition);
   void advance(std::chrono::nanoseconds by);
 
   // Drives until the operation has its result; throws when it would need time.
@@ -77,12 +80,17 @@ class world_core : public std::enable_shared_from_this<world_core> {
   result<T> wait(client::operation<T> operation) {
     auto slot = std::make_shared<std::optional<result<T>>>();
     operation.then([slot](result<T> done) { slot->emplace(std::move(done)); });
-    settle();
-    if (!*slot) return fail(errc::timeout, "no answer without time passing");
+    drive([&] { return slot->has_value(); });
+    if (!*slot) return fail(errc::timeout, paused != nullptr ? "no answer without time passing" : "no answer from the server");
     return std::move(**slot);
   }
 
-  runtime::paused_clock clock;
+  // For a real server: until the condition holds or the patience is over. In process the same by the paused clock.
+  bool wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience);
+
+  const world_options settings;
+  const std::unique_ptr<runtime::clock> clock;
+  runtime::paused_clock* const paused;  // null against a real server
   runtime::seeded_random randomness;
   runtime::shard shard;
   runtime::pipe_network network;
@@ -91,7 +99,9 @@ class world_core : public std::enable_shared_from_this<world_core> {
   std::map<std::string, twin, std::less<>> twins;
   std::vector<std::shared_ptr<app_record>> applications;
   std::size_t steps = 0;
-  const world_options settings;
+
+ private:
+  bool advance_one(time_point until);
 };
 
 }  // namespace tern::testing::detail

@@ -25,6 +25,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -52,12 +53,17 @@ class world_options {
   world_options& step_budget(std::size_t deliveries) { step_budget_ = deliveries; return *this; }
   /// Seeds every choice that is random in production. Default 1.
   world_options& seed(std::uint64_t value) { seed_ = value; return *this; }
+  /// Against a real server, "nats://127.0.0.1:4222", for every broker name: real time, which wait_until() waits for;
+  /// advance() and cutting connections are refused. Each step has ten seconds.
+  world_options& live(std::string url) { live_ = std::move(url); return *this; }
+  const std::string& live() const { return live_; }
   std::size_t step_budget() const { return step_budget_; }
   std::uint64_t seed() const { return seed_; }
 
  private:
   std::size_t step_budget_ = 100'000;
   std::uint64_t seed_ = 1;
+  std::string live_;
 };
 
 /// What an application published.
@@ -195,11 +201,13 @@ class broker {
   /// One answer; errc::timeout when none comes without time passing.
   result<client::message> request(std::string_view subject, std::string_view bytes);
 
+  bool has_stream(std::string_view stream);
   client::stream_info stream_info(std::string_view stream);
   client::consumer_info consumer_info(std::string_view stream, std::string_view consumer);
   /// All that the stream holds.
   std::vector<stored_message> stored(std::string_view stream);
   void delete_consumer(std::string_view stream, std::string_view consumer);
+  void delete_stream(std::string_view stream);
   /// Cuts every connection and refuses new ones, until reconnect().
   void disconnect();
   void reconnect();
@@ -229,6 +237,9 @@ class world {
   void settle();
   /// Moves the clock from timer to timer, in due order, running what each causes.
   void advance(std::chrono::nanoseconds by);
+  /// Lets time pass until the condition holds: false when it does not within `patience`. The one way to wait that works
+  /// in process and against a real server alike. The condition is looked at after each turn, so keep it cheap.
+  bool wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience = std::chrono::seconds(10));
   time_point now() const;
 
  private:

@@ -121,7 +121,7 @@ struct child_process::implementation {
   // The process's id is given back under the mutex, so a signal never meets somebody else.
   void send(int signal) {
     std::lock_guard lock(mutex);
-    if (!ended) ::kill(process, signal);
+    if (!ended) ::kill(-process, signal);  // its group: what it started as well
   }
 
   bool ended_by(nanoseconds patience) {
