@@ -2,6 +2,9 @@
 
 #include <tern/codec/json.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace tern::protocol {
 namespace {
 
@@ -31,6 +34,70 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
   return at;
 }
 
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+// Length of the UTF-8 sequence at the front; 0 when there is none (overlong forms and surrogates are none).
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&text](std::size_t at) -> unsigned {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+  };
+  const auto follows = [&byte](std::size_t at) { return (byte(at) & 0xC0) == 0x80; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool second_fits = first == 0xE0 ? second >= 0xA0 : first == 0xED ? second <= 0x9F : true;
+    return follows(1) && second_fits && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool second_fits = first == 0xF0 ? second >= 0x90 : first == 0xF4 ? second <= 0x8F : true;
+    return follows(1) && second_fits && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+// The code unit of the escape `\uXXXX` at the front; -1 when there is none.
+int code_unit(std::string_view text) {
+  if (text.size() < 6 || text[0] != '\\' || text[1] != 'u') return -1;
+  int unit = 0;
+  for (const char letter : text.substr(2, 4)) {
+    const int digit = letter >= '0' && letter <= '9'   ? letter - '0'
+                      : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+                      : letter >= 'A' && letter <= 'F' ? letter - 'A' + 10
+                                                       : -1;
+    if (digit < 0) return -1;
+    unit = unit * 16 + digit;
+  }
+  return unit;
+}
+
+// A JSON text whose strings are UTF-8, for one whose strings may not be.
+std::string with_valid_text(std::string_view json) {
+  std::string out;
+  const auto is_high = [](int unit) { return unit >= 0xD800 && unit <= 0xDBFF; };
+  const auto is_low = [](int unit) { return unit >= 0xDC00 && unit <= 0xDFFF; };
+  for (std::size_t at = 0; at < json.size();) {
+    const std::string_view rest = json.substr(at);
+    std::size_t length = sequence_length(rest);
+    if (const int unit = code_unit(rest); unit >= 0) {
+      const bool pair = is_high(unit) && is_low(code_unit(rest.substr(6)));
+      length = pair ? 12 : 6;
+      if (!pair && (is_high(unit) || is_low(unit))) {
+        out += replacement;
+        at += length;
+        continue;
+      }
+    } else if (rest.front() == '\\') {
+      length = std::min<std::size_t>(rest.size(), 2);
+    }
+    if (length == 0)
+      out += replacement, ++at;
+    else
+      out.append(rest.substr(0, length)), at += length;
+  }
+  return out;
+}
+
 }  // namespace
 
 void append_connect(std::string& out, const connect_options& options) {
@@ -39,8 +106,13 @@ void append_connect(std::string& out, const connect_options& options) {
   out += "\r\n";
 }
 
-result<connect_options> read_connect(std::string_view json) {
-  return codec::read_json<connect_options>(json, codec::peer_lenient);
+result<connect_options> read_connect(std::string_view json, const connect_options& onto) {
+  connect_options out = onto;
+  if (codec::read_json_into(json, out, codec::peer_lenient)) return out;
+  out = onto;
+  if (auto read = codec::read_json_into(with_valid_text(json), out, codec::peer_lenient); !read)
+    return std::unexpected(std::move(read).error());
+  return out;
 }
 
 std::string redact_connect(std::string_view json) {

@@ -41,6 +41,7 @@ struct parse_fault {
 
 // The control line of a PUB, HPUB, MSG or HMSG.
 struct message_head {
+  std::string_view line;  // the arguments as they were sent; a server's parser only
   std::string_view subject;
   std::string_view sid;  // messages only
   std::string_view reply;

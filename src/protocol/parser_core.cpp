@@ -38,6 +38,7 @@ void parser_core::begin_body(const message_head& head, std::string_view line) {
       if (!view.empty()) view = {argument_.data() + (view.data() - line.data()), view.size()};
     };
     argument_.assign(line);
+    head_.line = argument_;
     rebase(head_.subject);
     rebase(head_.sid);
     rebase(head_.reply);

@@ -28,6 +28,15 @@ inline std::string_view next_argument(const char*& at, const char* end) {
   return {begin, static_cast<std::size_t>(at - begin)};
 }
 
+// The same for PUB and HPUB, where only a blank separates. A CR ends the arguments: `at` stays before it, so that it is
+// not `end` in the end. (The peer takes a CR into subjects, which breaks the lines that receivers get.)
+inline std::string_view next_publish_argument(const char*& at, const char* end) {
+  while (at != end && is_blank(*at)) ++at;
+  const char* const begin = at;
+  while (at != end && !separates(*at)) ++at;
+  return {begin, static_cast<std::size_t>(at - begin)};
+}
+
 // All arguments of a control line; `count` goes one past the most that any operation takes, to tell "too many".
 struct arguments {
   static constexpr std::size_t max = 5;

@@ -53,6 +53,31 @@ TEST(connect, merges_onto_verbose_pedantic_and_echo) {
   EXPECT_FALSE(other->headers);
 }
 
+TEST(connect, merges_onto_what_an_earlier_one_said) {
+  const auto first = read_connect(R"({"verbose":false,"headers":true,"name":"one"})");
+  ASSERT_TRUE(first);
+  const auto second = read_connect(R"({"echo":false,"name":"two"})", *first);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(!second->verbose && second->headers && !second->echo);
+  EXPECT_EQ(second->name, "two");
+}
+
+TEST(connect, replaces_text_that_is_no_utf_8) {
+  const auto name_of = [](std::string text) {
+    const auto read = read_connect("{\"name\":\"" + text + "\"}");
+    return read ? read->name : "refused";
+  };
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_EQ(name_of("a\xFF\xFE"), "a" + bad + bad);
+  EXPECT_EQ(name_of("\xC3\xA9\xC3"), "\xC3\xA9" + bad);
+  EXPECT_EQ(name_of("\xED\xA0\x80"), bad + bad + bad);
+  EXPECT_EQ(name_of("\\ud800x\\uDC00"), bad + "x" + bad);
+  EXPECT_EQ(name_of("\\ud800\\ud83d\\ude00"), bad + "\xF0\x9F\x98\x80");
+  EXPECT_EQ(name_of("\\\\ud800\xFF"), "\\ud800" + bad);
+  EXPECT_EQ(name_of("\\ud80"), "refused");
+  EXPECT_EQ(name_of("\xFF\t"), "refused");
+}
+
 TEST(connect, refuses_broken_json_and_wrong_types) {
   for (const char* text : {"", "{", "{\"verbose\":\"no\"}", "[]", "{} x", "x", "{\"user\":1}", "{\"protocol\":1.5}"}) {
     EXPECT_FALSE(read_connect(text)) << text;

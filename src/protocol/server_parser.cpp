@@ -6,7 +6,7 @@ parse_outcome server_parser::publish_fault(const input& in, std::string_view lin
   const arguments found(line);
   const std::size_t sizes = with_header ? 2 : 1;
   std::string reason = with_header ? "processHeaderPub " : "processPub ";
-  if (found.count != 1 + sizes && found.count != 2 + sizes) {
+  if (line.find('\r') != std::string_view::npos || (found.count != 1 + sizes && found.count != 2 + sizes)) {
     reason += "Parse Error";
   } else if (std::size_t size = 0; with_header && !parse_size(found.values[found.count - 2], size)) {
     reason += "Bad or Missing Header Size";

@@ -61,22 +61,23 @@ class server_parser : public parser_core {
   static bool read_publish_line(std::string_view line, bool with_header, message_head& head) {
     const char* at = line.data();
     const char* const end = at + line.size();
-    head.subject = next_argument(at, end);
-    std::string_view first = next_argument(at, end);
-    std::string_view second = next_argument(at, end);
+    head.line = line;
+    head.subject = next_publish_argument(at, end);
+    std::string_view first = next_publish_argument(at, end);
+    std::string_view second = next_publish_argument(at, end);
     head.with_header = with_header;
     if (!with_header) {
-      if (second.empty()) return parse_size(first, head.total_size);
+      if (second.empty()) return parse_size(first, head.total_size) && at == end;
       head.reply = first;
-      return parse_size(second, head.total_size) && next_argument(at, end).empty();
+      return parse_size(second, head.total_size) && next_publish_argument(at, end).empty() && at == end;
     }
-    if (const std::string_view third = next_argument(at, end); !third.empty()) {
+    if (const std::string_view third = next_publish_argument(at, end); !third.empty()) {
       head.reply = first;
       first = second;
       second = third;
     }
     return parse_size(first, head.header_size) && parse_size(second, head.total_size) &&
-           head.header_size <= head.total_size && next_argument(at, end).empty();
+           head.header_size <= head.total_size && next_publish_argument(at, end).empty() && at == end;
   }
   parse_outcome publish_fault(const input& in, std::string_view line, bool with_header);
 

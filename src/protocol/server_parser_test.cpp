@@ -245,6 +245,31 @@ TEST(server_parser, holds_no_more_than_was_sent_for_an_announced_payload) {
   EXPECT_LE(parser.buffered(), 2u * 1024 * 1024);
 }
 
+// Core 2: a CR in the arguments of SUB and UNSUB separates, as for the peer; in a subject it would break MSG lines.
+TEST(server_parser, takes_no_carriage_return_into_a_published_subject) {
+  for (const char* text : {"PUB a\rb 1\r\nx\r\n", "PUB a\r 1\r\nx\r\n", "PUB a \r 1\r\nx\r\n", "PUB a 1\r\r\nx\r\n",
+                           "PUB a b\rc 1\r\nx\r\n", "HPUB a 1 1\r\r\nx\r\n", "HPUB a\rb 1 1\r\nx\r\n",
+                           "HPUB a b 1\r 1\r\nx\r\n"})
+    EXPECT_EQ(parse(text).outcome, parse_outcome::bad_argument) << text;
+  EXPECT_EQ(parse("SUB a\r1\r\nUNSUB 1\r\r\n").seen, (events{"SUB a [] 1", "UNSUB 1 0"}));
+}
+
+TEST(server_parser, shows_the_arguments_as_they_were_sent) {
+  struct : recorder {
+    std::string lines;
+    verdict on_publish_start(const message_head& head) { return lines.append(head.line).append("|"), verdict::go_on; }
+    verdict on_publish(const message_frame& message) { return lines.append(message.line).append("|"), verdict::go_on; }
+  } handler;
+  for (const std::size_t piece : {1, 9, 100}) {
+    server_parser parser;
+    handler.lines.clear();
+    const std::string_view text = "PUB  a \t r 01 \r\nx\r\n";
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      ASSERT_EQ(parser.consume(text.substr(at, piece), handler), parse_outcome::more);
+    EXPECT_EQ(handler.lines, "a \t r 01 |a \t r 01 |") << piece;
+  }
+}
+
 // Core 1.3
 TEST(server_parser, shows_operations_to_the_gate_while_it_is_closed) {
   server_parser parser;
@@ -297,6 +322,7 @@ TEST(server_parser, words_its_faults_as_the_peer_does) {
   EXPECT_EQ(line("HPUB a 1 x\r\n"), R"(processHeaderPub Bad or Missing Total Size: "a 1 x")");
   EXPECT_EQ(line("HPUB a -1 2\r\n"), R"(processHeaderPub Bad or Missing Header Size: "a -1 2")");
   EXPECT_EQ(line("HPUB a 3 2\r\n"), R"(processHeaderPub Header Size larger then TotalSize: "a 3 2")");
+  EXPECT_EQ(line("PUB a 1\r\r\n"), R"(processPub Parse Error: "a 1\r")");
   EXPECT_EQ(line("SUB a\r\n"), R"(processSub Parse Error: "a")");
   EXPECT_EQ(line("UNSUB 1 2 3\r\n"), R"(processUnsub Parse Error: "1 2 3")");
 }
