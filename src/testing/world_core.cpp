@@ -176,7 +176,12 @@ void world_core::settle() {
 
 void world_core::drive(const std::function<bool()>& condition) {
   if (paused != nullptr) return settle();
-  (void)runtime::run_until(shard, condition, live_patience);
+  (void)run_live(condition, live_patience);
+}
+
+bool world_core::run_live(const std::function<bool()>& condition, std::chrono::nanoseconds patience) {
+  shard.post([] {});  // what the test has just asked for leaves at the end of a turn, so there has to be one at once
+  return runtime::run_until(shard, condition, patience);
 }
 
 // To the next timer, if it is due by then.
@@ -198,7 +203,7 @@ void world_core::advance(std::chrono::nanoseconds by) {
 }
 
 bool world_core::wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience) {
-  if (paused == nullptr) return runtime::run_until(shard, condition, patience);
+  if (paused == nullptr) return run_live(condition, patience);
   const time_point until = paused->now() + patience;
   settle();
   while (!condition()) {

@@ -102,6 +102,7 @@ class world_core : public std::enable_shared_from_this<world_core> {
 
  private:
   bool advance_one(time_point until);
+  bool run_live(const std::function<bool()>& condition, std::chrono::nanoseconds patience);
 };
 
 }  // namespace tern::testing::detail
