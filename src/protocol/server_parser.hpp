@@ -39,6 +39,9 @@ class server_parser : public parser_core {
   void open_gate() { gate_closed_ = false; }
   bool gate_closed() const { return gate_closed_; }
 
+  // While on_subscribe or on_unsubscribe runs: the arguments as they were sent.
+  std::string_view line() const { return line_; }
+
   void set_max_control_line(std::size_t bytes) { line_max_ = bytes; }
 
  private:
@@ -82,6 +85,7 @@ class server_parser : public parser_core {
   parse_outcome publish_fault(const input& in, std::string_view line, bool with_header);
 
   bool gate_closed_ = false;
+  std::string_view line_;
 };
 
 template <class Handler>
@@ -277,6 +281,7 @@ parse_outcome server_parser::body_step(input& in, Handler& handler) {
 template <class Handler>
 parse_outcome server_parser::subscribe(input& in, std::string_view line, Handler& handler) {
   const arguments found(line);
+  line_ = line;
   if (found.count == 2) return to_outcome(handler.on_subscribe(found.values[0], std::string_view(), found.values[1]));
   if (found.count == 3) return to_outcome(handler.on_subscribe(found.values[0], found.values[1], found.values[2]));
   return bad_argument(in, "processSub Parse Error", line);
@@ -286,6 +291,7 @@ template <class Handler>
 parse_outcome server_parser::unsubscribe(input& in, std::string_view line, Handler& handler) {
   const arguments found(line);
   if (found.count != 1 && found.count != 2) return bad_argument(in, "processUnsub Parse Error", line);
+  line_ = line;
   std::size_t max = 0;
   if (found.count == 2 && !parse_size(found.values[1], max)) max = 0;
   return to_outcome(handler.on_unsubscribe(found.values[0], max));

@@ -4,6 +4,16 @@
 
 namespace tern::routing {
 
+namespace {
+
+std::size_t room_of(const cached_match& entry) {
+  std::size_t room = entry.plain.capacity();
+  for (const cached_match::group& group : entry.groups) room += group.members.capacity();
+  return room;
+}
+
+}  // namespace
+
 match_cache::match_cache(const interest_trie& interest) : interest_(interest), slots_(initial_entries) {}
 
 match_cache::~match_cache() {
@@ -22,6 +32,7 @@ cached_match& match_cache::look_up(std::string_view subject) {
     }
     ++misses_;
     if (one.entry->pins != 0) {
+      receivers_held_ -= room_of(*one.entry);
       one.entry->orphaned = true;
       one.entry = new cached_match;
     }
@@ -34,6 +45,7 @@ cached_match& match_cache::look_up(std::string_view subject) {
     place.entry = new cached_match;
     ++size_;
   } else if (place.entry->pins != 0) {
+    receivers_held_ -= room_of(*place.entry);
     place.entry->orphaned = true;
     place.entry = new cached_match;
   }
@@ -68,7 +80,22 @@ void match_cache::grow() {
   }
 }
 
+// Rare: many subjects that each reach very many. What a publish at hand uses goes when it is done.
+void match_cache::drop_all_but(const cached_match& kept) {
+  for (slot& one : slots_) {
+    if (one.entry == nullptr || one.entry == &kept) continue;
+    receivers_held_ -= room_of(*one.entry);
+    if (one.entry->pins != 0)
+      one.entry->orphaned = true;
+    else
+      delete one.entry;
+    one = {};
+    --size_;
+  }
+}
+
 void match_cache::fill(cached_match& entry, std::string_view subject, std::uint64_t hash) {
+  receivers_held_ -= room_of(entry);
   entry.subject.assign(subject);
   entry.hash = hash;
   entry.generation = disabled_ ? 0 : generation_;
@@ -89,6 +116,8 @@ void match_cache::fill(cached_match& entry, std::string_view subject, std::uint6
       for (trie_entry* one = group->first; one != nullptr; one = one->next) entry.groups[at].members.push_back(one);
     }
   });
+  receivers_held_ += room_of(entry);
+  if (receivers_held_ > maximum_receivers) drop_all_but(entry);
 }
 
 void match_cache::interest_changed(std::string_view pattern, bool wildcard) {

@@ -45,6 +45,8 @@ class match_cache {
   static constexpr std::size_t maximum_entries =
       8192;  // about 2 MiB of long subjects; beyond it a miss costs a trie walk
 
+  static constexpr std::size_t maximum_receivers = 1 << 20;  // of all entries together: 8 MiB of pointers
+
   explicit match_cache(const interest_trie& interest);
   ~match_cache();
   match_cache(const match_cache&) = delete;
@@ -69,6 +71,7 @@ class match_cache {
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }
   std::size_t size() const { return size_; }
+  std::size_t receivers_held() const { return receivers_held_; }  // room for them, in all entries
   template <class Visit>
   void each_fresh(Visit&& visit) const {
     for (const slot& one : slots_)
@@ -84,6 +87,7 @@ class match_cache {
   cached_match& look_up(std::string_view subject);
   slot& place_for(std::uint64_t hash);
   void grow();
+  void drop_all_but(const cached_match& kept);
   void fill(cached_match& entry, std::string_view subject, std::uint64_t hash);
   std::size_t set_of(std::uint64_t hash) const { return (hash & (slots_.size() / ways - 1)) * ways; }
 
@@ -93,6 +97,7 @@ class match_cache {
   std::uint64_t generation_ = 1;
   std::uint64_t hits_ = 0, misses_ = 0;
   std::size_t size_ = 0;
+  std::size_t receivers_held_ = 0;
   std::uint32_t victim_ = 0;
   bool disabled_ = false;
 };

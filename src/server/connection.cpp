@@ -1,10 +1,9 @@
 #include "server/connection.hpp"
 
 #include "protocol/headers.hpp"
+#include "protocol/info.hpp"
 #include "protocol/subject.hpp"
 #include "protocol/writer.hpp"
-
-#include <tern/codec/json.hpp>
 
 #include <algorithm>
 #include <span>
@@ -65,9 +64,9 @@ void connection::on_readable() {
       return;
     case io_state::end_of_stream:
       input_ended_ = true;
-      return close(close_reason::client_closed);
+      return close(output_failed_ ? close_reason::write_error : close_reason::client_closed);
     case io_state::failed:
-      return close(close_reason::read_error);
+      return close(output_failed_ ? close_reason::write_error : close_reason::read_error);
   }
 }
 
@@ -117,7 +116,14 @@ void connection::swallow() {
 
 protocol::verdict connection::on_connect(std::string_view json) {
   if (server_.tracing) trace("<<-", "CONNECT " + protocol::redact_connect(json));
-  auto asked = protocol::read_connect(json);
+  // A second CONNECT says what changes (the peer decodes both into one record).
+  protocol::connect_options before;
+  if (connected_) {
+    before = {.verbose = verbose_, .pedantic = pedantic_, .echo = echo_};
+    before.name = identity_.name, before.lang = identity_.language, before.version = identity_.version;
+    before.protocol = protocol_, before.headers = headers_, before.no_responders = no_responders_;
+  }
+  auto asked = protocol::read_connect(json, before);
   if (!asked) return verdict::bad_argument;
   if (!accept_connect(*asked)) return verdict::stop;
   if (verbose_) send_ok();
@@ -125,7 +131,7 @@ protocol::verdict connection::on_connect(std::string_view json) {
 }
 
 bool connection::accept_connect(const protocol::connect_options& asked) {
-  // A second CONNECT begins anew (core 1.2).
+  // A second CONNECT drops the subscriptions (core 1.2).
   if (connected_) remove_all_subscriptions();
   identity_ = {asked.name, asked.lang, asked.version};
   verbose_ = asked.verbose;
@@ -162,6 +168,7 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
 
 protocol::verdict connection::on_publish_start(const protocol::message_head& head) {
   if (head.with_header && !headers_) return verdict::bad_argument;
+  if (server_.tracing) trace("<<-", std::string(head.with_header ? "HPUB " : "PUB ").append(head.line));
   const std::int64_t limit = server_.settings.max_payload;
   if (limit >= 0 && head.total_size > static_cast<std::uint64_t>(limit)) {
     server_.log.error(label() + "maximum payload exceeded: " + std::to_string(head.total_size) + " vs " +
@@ -178,14 +185,7 @@ protocol::verdict connection::on_publish(const protocol::message_frame& message)
   ++server_.totals.in_messages;
   server_.totals.in_bytes += message.body.size();
   last_activity_ = server_.now();
-  if (server_.tracing) {
-    std::string line(message.with_header ? "HPUB " : "PUB ");
-    line.append(message.subject);
-    if (!message.reply.empty()) line.append(" ").append(message.reply);
-    if (message.with_header) line.append(" ").append(std::to_string(message.header_size));
-    trace("<<-", line.append(" ").append(std::to_string(message.total_size)));
-    trace_payload("<<-", message.header(), message.payload());
-  }
+  if (server_.tracing) trace_payload("<<-", message.header(), message.payload());
   if (!may_publish(message)) return verdict::go_on;
   if (verbose_) send_ok();
   route(message);
@@ -195,15 +195,18 @@ protocol::verdict connection::on_publish(const protocol::message_frame& message)
 
 // Names that no client may use, with or without permissions (core 2.1).
 bool connection::may_publish(const protocol::message_head& head) {
+  const auto is_below = [](std::string_view subject, std::string_view prefix) {
+    return subject.size() > prefix.size() && subject.starts_with(prefix);
+  };
   if (head.subject.starts_with('_') || head.subject.starts_with('$')) {
-    if (head.subject.starts_with("_GR_.") || head.subject.starts_with("$NRG.")) {
+    if (is_below(head.subject, "_GR_.") || head.subject.starts_with("$NRG.")) {
       send_error("Permissions Violation for Publish to " + protocol::quoted(head.subject));
       server_.log.error(label() + "Publish Violation - Subject " + protocol::quoted(head.subject));
       return false;
     }
   }
   if (head.reply.starts_with('_') || head.reply.starts_with('$')) {
-    if (head.reply.starts_with("_R_.") || head.reply.starts_with("_GR_.") || head.reply.starts_with("$JS.ACK.")) {
+    if (head.reply.starts_with("_R_.") || is_below(head.reply, "_GR_.") || is_below(head.reply, "$JS.ACK.")) {
       send_error("Permissions Violation for Publish with Reply of " + protocol::quoted(head.reply));
       server_.log.error(label() + "Publish Violation - Reply " + protocol::quoted(head.reply));
       return false;
@@ -241,12 +244,7 @@ void connection::answer_no_responders(const protocol::message_frame& message) {
 }
 
 protocol::verdict connection::on_subscribe(std::string_view subject, std::string_view queue, std::string_view sid) {
-  if (server_.tracing) {
-    std::string line = "SUB ";
-    line.append(subject);
-    if (!queue.empty()) line.append(" ").append(queue);
-    trace("<<-", line.append(" ").append(sid));
-  }
+  if (server_.tracing) trace("<<-", std::string("SUB ").append(parser_.line()));
   last_activity_ = server_.now();
   if (queue == "_sys_") {
     send_error("Permissions Violation for Subscription to " + protocol::quoted(subject) + " using queue \"_sys_\"");
@@ -276,12 +274,7 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
 }
 
 protocol::verdict connection::on_unsubscribe(std::string_view sid, std::uint64_t max) {
-  if (server_.tracing) {
-    std::string line = "UNSUB ";
-    line.append(sid);
-    if (max != 0) line.append(" ").append(std::to_string(max));
-    trace("<<-", line);
-  }
+  if (server_.tracing) trace("<<-", std::string("UNSUB ").append(parser_.line()));
   last_activity_ = server_.now();
   if (routing::subscription* what = subscriptions_.find(sid); what != nullptr) {
     // Counted from the start of the subscription (core 2.7).
@@ -319,7 +312,7 @@ protocol::verdict connection::on_error(std::string_view text) {
 }
 
 protocol::verdict connection::on_info(std::string_view json) {
-  return codec::check_json(json) ? verdict::go_on : verdict::bad_argument;
+  return protocol::read_info(json) ? verdict::go_on : verdict::bad_argument;
 }
 
 void connection::remove(routing::subscription& what) {

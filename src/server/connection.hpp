@@ -101,6 +101,7 @@ class connection final : public routing::receiver {
   void after_append();
   void begin_batch();
   void on_write_deadline();
+  void on_write_failed();
   void on_writable();
 
   // --- timers ---
@@ -166,6 +167,7 @@ class connection final : public routing::receiver {
   bool stalled_ = false;          // reading is paused
   bool stall_spent_ = false;      // the piece of input at hand has waited once
   bool input_ended_ = false;
+  bool output_failed_ = false;    // the peer takes nothing any more; what it has sent is still read
 };
 
 }  // namespace tern::server

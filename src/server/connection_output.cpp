@@ -20,7 +20,7 @@ constexpr nanoseconds stall_max = std::chrono::milliseconds(10);
 }  // namespace
 
 bool connection::deliver(routing::subscription& to, const routing::message& what) {
-  if (phase_ != phase::open) return false;
+  if (phase_ != phase::open || output_failed_) return false;
   if (to.maximum != 0 && to.delivered >= to.maximum) return false;
   const options& settings = server_.settings;
   if (settings.no_fast_producer_stall && server_.publishing != nullptr &&
@@ -124,7 +124,7 @@ void connection::mark_dirty() {
 }
 
 void connection::send(std::string_view bytes) {
-  if (phase_ != phase::open) return;
+  if (phase_ != phase::open || output_failed_) return;
   output_.append(bytes);
   after_append();
 }
@@ -153,7 +153,7 @@ void connection::send_lame_duck_info() {
 
 void connection::flush() {
   dirty_ = false;
-  if (blocked_ || phase_ == phase::finished) return;
+  if (blocked_ || output_failed_ || phase_ == phase::finished) return;
   while (!output_.empty()) {
     std::array<std::string_view, 64> pieces;
     const std::size_t count = output_.gather(pieces);
@@ -169,12 +169,8 @@ void connection::flush() {
       continue;
     }
     if (sent.state != io_state::would_block) {
-      // A peer that is gone; reading would tell the same.
-      if (phase_ == phase::open)
-        close(close_reason::write_error);
-      else
-        finish();
-      return;
+      if (phase_ == phase::open) return on_write_failed();
+      return finish();
     }
     blocked_ = true;
     if (phase_ == phase::open && !in_trouble().deadline.armed()) begin_batch();
@@ -182,6 +178,15 @@ void connection::flush() {
     return;
   }
   if (trouble_ && phase_ == phase::open) trouble_->deadline.disarm();
+}
+
+// A peer that is gone. What it published before is still in the socket and counts (core 2.10), so reading goes on to
+// the end of the input, which is near.
+void connection::on_write_failed() {
+  constexpr nanoseconds read_on_max = std::chrono::seconds(2);
+  output_failed_ = true;
+  output_.clear();
+  in_trouble().deadline.arm(server_.now() + read_on_max);
 }
 
 // What waits now must be gone by the write deadline (core 2.9).
@@ -215,6 +220,7 @@ void connection::on_writable() {
 
 void connection::on_write_deadline() {
   if (phase_ == phase::lingering) return end_linger();
+  if (output_failed_) return close(close_reason::write_error);
   trouble& state = in_trouble();
   ++server_.slow_consumers;
   server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " +

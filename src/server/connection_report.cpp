@@ -2,7 +2,35 @@
 
 #include "server/connection.hpp"
 
+#include <utility>
+
 namespace tern::server {
+namespace {
+
+std::size_t subscription_bytes(const connection_report& of) {
+  std::size_t bytes = 0;
+  for (const subscription_report& one : of.subscriptions)
+    bytes += sizeof one + one.subject.size() + one.queue.size() + one.sid.size();
+  return bytes;
+}
+
+}  // namespace
+
+void closed_connections::add(connection_report what) {
+  if (capacity_ == 0) return;
+  if (kept_.size() == capacity_) {
+    subscription_bytes_ -= subscription_bytes(kept_.front());
+    kept_.pop_front();
+    if (forgotten_ != 0) --forgotten_;
+  }
+  subscription_bytes_ += subscription_bytes(what);
+  kept_.push_back(std::move(what));
+  for (; subscription_bytes_ > subscription_bytes_max && forgotten_ + 1 < kept_.size(); ++forgotten_) {
+    connection_report& oldest = kept_[forgotten_];
+    subscription_bytes_ -= subscription_bytes(oldest);
+    oldest.subscriptions = {};
+  }
+}
 
 connection_report report_on(const connection& what, std::size_t subscriptions_max) {
   connection_report out;

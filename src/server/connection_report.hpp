@@ -38,20 +38,21 @@ inline constexpr std::size_t closed_subscriptions_max = 256;
 
 connection_report report_on(const connection& what, std::size_t subscriptions_max);
 
-// The newest closed connections, at most `capacity`. One shard.
+// The newest closed connections, at most `capacity`; the older ones forget their subscriptions when those of all would
+// take more than `subscription_bytes_max`. One shard.
 class closed_connections {
  public:
+  static constexpr std::size_t subscription_bytes_max = 16 << 20;
+
   explicit closed_connections(std::size_t capacity) : capacity_(capacity) {}
-  void add(connection_report what) {
-    if (capacity_ == 0) return;
-    if (kept_.size() == capacity_) kept_.pop_front();
-    kept_.push_back(std::move(what));
-  }
+  void add(connection_report what);
   const std::deque<connection_report>& all() const { return kept_; }
 
  private:
   std::size_t capacity_;
   std::deque<connection_report> kept_;
+  std::size_t subscription_bytes_ = 0;
+  std::size_t forgotten_ = 0;  // so many of the oldest have no subscriptions left
 };
 
 }  // namespace tern::server

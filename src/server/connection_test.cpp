@@ -264,6 +264,60 @@ TEST(connection, what_was_published_before_the_end_of_input_is_delivered_core_2_
   EXPECT_EQ(world.under_test->closed().all()[0].reason, close_reason::client_closed);
 }
 
+TEST(connection, what_a_peer_published_counts_although_it_takes_no_answers_any_more_core_2_10) {
+  test_world world({}, 4 << 20);
+  test_client publisher(world), subscriber(world);
+  publisher.connect(",\"verbose\":true");
+  subscriber.connect();
+  subscriber.send("SUB foo 1\r\n");
+  std::string many;
+  for (int message = 0; message < 20'000; ++message) many += publish("foo", "0123456789");  // many pieces to read
+  publisher.offer(many);
+  publisher.stream().close();  // the answers have nowhere to go
+  const std::string got = subscriber.take();
+  EXPECT_EQ(got.size(), 20'000 * std::string_view("MSG foo 1 10\r\n0123456789\r\n").size());
+  EXPECT_EQ(world.under_test->connections().size(), 1u);
+}
+
+TEST(connection, a_second_connect_keeps_what_it_does_not_say_and_drops_subscriptions_core_1_2) {
+  test_world world;
+  test_client client(world);
+  client.connect(",\"name\":\"one\",\"lang\":\"go\"");
+  client.send("SUB a 1\r\nCONNECT {\"name\":\"two\"}\r\nSUB b 2\r\nHPUB b 12 12\r\nNATS/1.0\r\n\r\n\r\nPUB a 0\r\n\r\n");
+  EXPECT_EQ(client.take(), "HMSG b 2 12 12\r\nNATS/1.0\r\n\r\n\r\n");
+  const auto& one = *world.under_test->connections().begin()->second;
+  EXPECT_EQ(one.name(), "two");
+  EXPECT_EQ(one.language(), "go");
+  client.send("CONNECT {\"headers\":false}\r\n");
+  EXPECT_EQ(client.take(), "-ERR 'no responders requires headers support'\r\n");
+}
+
+TEST(connection, traces_show_arguments_as_they_were_sent_core_4_7) {
+  test_world world;
+  test_client client(world);
+  client.connect();
+  client.send("SUB  a.*\tq  1\r\nUNSUB 1   05\r\nPUB a  b 02\r\nhi\r\nHPUB a 0  1 \r\nx\r\n");
+  for (const char* line : {"<<- [SUB a.*\tq  1]", "<<- [UNSUB 1   05]", "<<- [PUB a  b 02]", "<<- [HPUB a 0  1 ]",
+                           "<<- MSG_PAYLOAD: [\"hi\"]"})
+    EXPECT_TRUE(world.log.contains(line)) << line;
+}
+
+TEST(connection, a_consumer_of_interest_is_told_in_the_same_turn_as_a_slow_connection_goes) {
+  options settings;
+  settings.max_pending = settings.max_payload = 100'000;
+  test_world world(settings, 64 << 10);
+  test_client slow(world), publisher(world), watcher(world);
+  slow.connect();
+  publisher.connect();
+  watcher.connect();
+  watcher.send("SUB gone 1\r\n");
+  slow.send("SUB foo 1\r\n");
+  routing::account& account = world.under_test->global_account();
+  const auto watch = account.watch_literal("foo", [&account] { account.publish({.subject = "gone", .reply = {}, .headers = {}, .payload = {}}, {}); });
+  for (int message = 0; message < 3; ++message) publisher.send(publish("foo", std::string(60'000, 'x')));
+  EXPECT_EQ(watcher.take(), "MSG gone 1 0\r\n\r\n");
+}
+
 TEST(connection, max_connections_admits_so_many_and_tells_the_next_core_2_1) {
   options settings;
   settings.max_connections = 1;

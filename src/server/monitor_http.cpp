@@ -63,13 +63,22 @@ class monitor::session {
     if (got.state != io_state::done) return end();
     input_.append(block, got.bytes);
     idle_.arm(owner_.owner_.loop().now() + idle_max);
-    while (!ended_ && take_request()) {
-    }
-    write();
+    serve();
   }
 
-  // One request from the front of the input; false when it is not whole.
+  // Request by request; the next one is neither answered nor read before the answer to the last one is written.
+  void serve() {
+    while (!ended_) {
+      if (!write()) return;
+      if (closing_) return end();
+      if (!take_request()) break;
+    }
+    if (!ended_ && std::exchange(paused_, false)) stream_->resume_reading();
+  }
+
+  // Answers the request at the front of the input; false when it is not whole.
   bool take_request() {
+    if (input_.empty()) return false;
     http::request_parser<http::empty_body> parser;
     parser.header_limit(request_bytes_max);
     boost::system::error_code status;
@@ -78,7 +87,7 @@ class monitor::session {
     if (status || !parser.is_header_done()) {
       respond(http_answer::text(400, "400 Bad Request"), false, false);
       closing_ = true;
-      return false;
+      return true;
     }
     input_.erase(0, used);
     const auto& request = parser.get();
@@ -86,7 +95,7 @@ class monitor::session {
     const bool keep = request.keep_alive();
     respond(owner_.answer({request.target().data(), request.target().size()}), keep, head);
     closing_ = !keep;
-    return keep && !input_.empty();
+    return true;
   }
 
   void respond(const http_answer& what, bool keep, bool head) {
@@ -100,22 +109,29 @@ class monitor::session {
     if (!head) output_.append(what.body);
   }
 
-  void write() {
-    while (!ended_ && !output_.empty()) {
-      const std::string_view piece = output_;
+  // False when the peer takes no more for now, or is gone.
+  bool write() {
+    while (written_ != output_.size()) {
+      const std::string_view piece = std::string_view(output_).substr(written_);
       const runtime::io_result sent = stream_->write({&piece, 1});
       if (sent.state == io_state::would_block) {
-        stream_->on_writable_once([this] { write(); });
-        return;
+        if (!std::exchange(paused_, true)) stream_->pause_reading();
+        stream_->on_writable_once([this] {
+          if (!ended_) serve();
+        });
+        return false;
       }
-      if (sent.state != io_state::done) return end();
-      output_.erase(0, sent.bytes);
+      if (sent.state != io_state::done) return end(), false;
+      written_ += sent.bytes;
+      idle_.arm(owner_.owner_.loop().now() + idle_max);
     }
-    if (closing_) end();
+    output_.clear();
+    written_ = 0;
+    return true;
   }
 
   void end() {
-    ended_ = true;
+    if (std::exchange(ended_, true)) return;
     idle_.disarm();
     stream_->close();
     owner_.owner_.loop().post([&owner = owner_, alive = std::weak_ptr<bool>(owner_.alive_)] {
@@ -127,6 +143,8 @@ class monitor::session {
   std::unique_ptr<runtime::byte_stream> stream_;
   timer_queue::timer idle_;
   std::string input_, output_;
+  std::size_t written_ = 0;  // of the output
+  bool paused_ = false;      // reading waits for the peer to take the output
   bool closing_ = false;
   bool ended_ = false;
 };

@@ -69,7 +69,9 @@ void output_queue::push(block_pool::piece* what) {
 
 char* output_queue::reserve_block(std::size_t size) {
   assert(size <= reserve_max);
-  const bool small = first_ == nullptr && size <= block_pool::small_block - sizeof(block_pool::piece);
+  // Between shared payloads there are only their lines: a large block for each would hold several times what is sent.
+  const bool small = (last_ == nullptr || last_->shared != nullptr) &&
+                     size <= block_pool::small_block - sizeof(block_pool::piece);
   push(pool_->take_block(small ? block_pool::small_block : block_pool::large_block));
   return last_->bytes();
 }

@@ -67,5 +67,20 @@ TEST(output_queue, the_first_block_is_small_so_that_many_queues_fit_in_the_cache
   EXPECT_EQ(queue.pieces(), 2u);
 }
 
+TEST(output_queue, lines_between_shared_payloads_take_small_blocks) {
+  block_pool pool;
+  output_queue queue(pool);
+  auto* shared = new shared_payload{.bytes = std::string(8192, 'p'), .references = 1};
+  for (int message = 0; message < 3; ++message) {
+    queue.append("MSG foo 1 8192\r\n");
+    queue.append_shared(*shared, shared->bytes);
+  }
+  --shared->references;
+  char* const line = queue.reserve(100);
+  queue.commit(100);
+  // What is left of a small block is less than a large one has.
+  EXPECT_NE(queue.reserve(block_pool::small_block), line + 100);
+}
+
 }  // namespace
 }  // namespace tern::server

@@ -149,21 +149,31 @@ void server::on_closing(connection& what, close_reason why) {
   report.stop = context_.now();
   report.reason = why;
   closed_.add(std::move(report));
+  ++closings_;
   auto moved = connections_.extract(what.id());
   if (moved) ending_.insert(std::move(moved));
 }
 
 void server::on_finished(connection& what) { finished_.push_back(what.id()); }
 
-// First what makes output, then the output, then what nobody can refer to any more.
+// First what makes output, then the output, then what nobody can refer to any more. A connection that closes meanwhile
+// (it was too slow) drops interest, which may make output again.
 void server::end_turn() {
-  context_.global_account.end_turn();
-  if (jetstream_) jetstream_->commit();
-  // By index: flushing may close a connection, whose last words go on the list.
-  for (std::size_t at = 0; at < context_.dirty.size(); ++at) context_.dirty[at]->flush();
-  context_.dirty.clear();
-  if (finished_.empty()) return;
-  context_.global_account.end_turn();
+  constexpr int rounds_max = 4;
+  bool quiet = false;
+  for (int round = 0; round < rounds_max && !quiet; ++round) {
+    const std::uint64_t closings = closings_;
+    context_.global_account.end_turn();
+    if (jetstream_) jetstream_->commit();
+    // By index: flushing may end a connection, whose last words go on the list.
+    for (std::size_t at = 0; at < context_.dirty.size(); ++at) context_.dirty[at]->flush();
+    context_.dirty.clear();
+    quiet = closings_ == closings;
+  }
+  if (!quiet) {
+    context_.global_account.end_turn();
+    context_.loop.post([] {});  // the rest in another turn
+  }
   for (const std::uint64_t id : finished_) ending_.erase(id);
   finished_.clear();
 }

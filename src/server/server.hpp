@@ -101,6 +101,7 @@ class server final : private connection_owner {
   closed_connections closed_;
   std::uint64_t next_id_ = 0;
   std::uint64_t total_connections_ = 0;
+  std::uint64_t closings_ = 0;
   bool accepting_ = false;
   std::move_only_function<void()> lame_duck_done_;
   nanoseconds lame_duck_interval_{0};
