@@ -7,6 +7,7 @@
 #include "runtime/transport.hpp"
 
 #include <memory>
+#include <semaphore>
 #include <thread>
 
 namespace tern::service::detail {
@@ -26,7 +27,11 @@ class owned_loop {
 
   app_loop loop() { return {&shard_, network_.get()}; }
   void start() {
+    // Until the thread has taken the loop over, the loop would believe that this thread is its own.
+    std::binary_semaphore taken_over(0);
+    shard_.post([&] { taken_over.release(); });
     thread_ = std::thread([this] { shard_.run(); });
+    taken_over.acquire();
   }
   void run() { shard_.run(); }
   // Ends run(); waits for the thread unless it is the caller.
