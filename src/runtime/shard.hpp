@@ -1,13 +1,16 @@
 // A shard: one thread, one event loop, everything that it owns. The same class runs in production, where run() waits in
 // the reactor, and in tests, where somebody calls run_ready() and moves a paused clock.
 //
-// A turn: handlers that are ready run, due timers fire, then each turn_end hook runs once (a server writes its dirty
-// connections there; storage starts its next commit). Hooks may post; that makes another turn.
+// A turn: posted work and handlers run, then what the descriptors that are ready bring (asked for once, waited for when
+// nothing else ran), due timers fire, then each turn_end hook runs once (a server writes its dirty connections there;
+// storage starts its next commit). Hooks may post; that makes another turn. Work, handlers and events of one turn are
+// limited, so that timers and hooks are never starved.
 #pragma once
 
 #include "base/timer_queue.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/random.hpp"
+#include "runtime/readiness.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -40,14 +43,22 @@ class shard {
   random& randomness() { return randomness_; }
   clock& time() { return clock_; }
   timer_queue& timers() { return timers_; }
-  boost::asio::io_context& context() { return context_; }  // executor of coroutines and reactor of sockets
-  bool on_loop_thread() const;  // the thread of the latest run() or run_ready(), before that the one that made the shard
+  readiness& reactor() { return reactor_; }  // of sockets and signals
+  // Executor of coroutines, and home of what its users have of Asio's own objects. Any thread may post to it, unless it
+  // was told to sleep:
+  boost::asio::io_context& context() { return context_; }
+  // From now on other threads reach this shard through post() alone; to the context they may only post what completes
+  // an operation that was started on the loop (a resolver does). In return a shard whose context has no work waits in
+  // its own reactor, two system calls cheaper than waiting in Asio for both. For shards that run no foreign code.
+  void context_sleeps_when_idle();
+  // The thread of the latest run() or run_ready(), before that the one that made the shard.
+  bool on_loop_thread() const;
 
   // Hooks run in the order of registration. The handle removes its hook on destruction.
   class hook_handle;
   [[nodiscard]] std::unique_ptr<hook_handle> at_turn_end(std::move_only_function<void()> hook);
 
-  // Production: until stop().
+  // Production: until stop(). Throws std::system_error when the process has no descriptors left for the reactor.
   void run();
   // Tests: turns until nothing is ready, without waiting and without moving the clock; at most `turn_limit` of them.
   // Returns the number of turns taken, 0 when there was nothing to do.
@@ -60,8 +71,12 @@ class shard {
 
   bool turn(bool may_wait);
   std::size_t run_posted();
-  std::size_t run_handlers(bool may_wait);
-  std::size_t wait_for_handler();
+  std::size_t run_handlers();
+  std::size_t run_round();
+  bool timer_is_due() const;
+  std::size_t wait();
+  std::size_t wait_in_context();
+  std::size_t run_events();
   void run_hooks();
   void adopt_thread();
   void read_now() const;
@@ -70,7 +85,9 @@ class shard {
   random& randomness_;
   mutable time_point now_{};
   mutable bool now_is_read_ = false;
-  // The order of destruction matters: handlers that are still queued in the context may own timers and may post.
+  // The order of destruction matters: handlers that are still queued in the context may own timers and streams, and may
+  // post.
+  readiness reactor_;
   timer_queue timers_;
   std::unique_ptr<implementation> implementation_;
   boost::asio::io_context context_;

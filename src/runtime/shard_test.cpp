@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace tern::runtime {
 namespace {
@@ -224,6 +225,98 @@ TEST_F(real_shard, stop_before_run_ends_it_at_once_and_it_may_run_again) {
 TEST_F(real_shard, run_until_gives_up_when_patience_ends) {
   EXPECT_FALSE(run_until(loop, [] { return false; }, 2ms));
   EXPECT_TRUE(run_until(loop, [] { return true; }, 2ms));
+}
+
+TEST_F(real_shard, timers_of_less_than_a_millisecond_are_kept) {
+  int fired = 0;
+  timer_queue::timer timer(loop.timers(), [&] {
+    if (++fired < 20) timer.arm(loop.refresh_now() + 50us);
+    else loop.stop();
+  });
+  timer.arm(time.now() + 50us);
+  loop.run();
+  EXPECT_EQ(fired, 20);
+}
+
+TEST_F(real_shard, asio_objects_of_users_work_on_its_context) {
+  boost::asio::steady_timer timer(loop.context());
+  bool fired = false;
+  timer.expires_after(1ms);
+  timer.async_wait([&](const auto&) { fired = true; });
+  EXPECT_TRUE(run_until(loop, [&] { return fired; }));
+}
+
+// Both ways to wait: in Asio for the reactor too, and in the reactor alone.
+TEST_F(real_shard, other_threads_may_post_to_a_context_that_was_not_told_to_sleep) {
+  for (int i = 0; i < 50; ++i) {
+    bool ran = false;
+    std::thread poster([&] { boost::asio::post(loop.context(), [&] { ran = true; }); });
+    EXPECT_TRUE(run_until(loop, [&] { return ran; }));
+    poster.join();
+  }
+}
+
+class sleeping_context : public real_shard {
+ protected:
+  sleeping_context() { loop.context_sleeps_when_idle(); }
+};
+
+TEST_F(sleeping_context, a_post_wakes_a_loop_that_waits) {
+  std::atomic<int> answered = 0;
+  std::thread runner([&] { loop.run(); });
+  for (int i = 1; i <= 200; ++i) {
+    loop.post([&] {
+      ++answered;
+      answered.notify_one();
+    });
+    answered.wait(i - 1);
+  }
+  loop.stop();
+  runner.join();
+  EXPECT_EQ(answered, 200);
+}
+
+TEST_F(sleeping_context, handlers_posted_on_the_loop_run_before_it_waits) {
+  std::vector<int> order;
+  loop.post([&] {
+    boost::asio::post(loop.context(), [&] {
+      order.push_back(1);
+      boost::asio::post(loop.context(), [&] {
+        order.push_back(2);
+        loop.stop();
+      });
+    });
+  });
+  loop.run();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST_F(sleeping_context, what_is_outstanding_there_is_waited_for_together_with_posts_and_timers) {
+  for (int round = 0; round < 3; ++round) {
+    boost::asio::steady_timer asio_timer(loop.context());
+    int happened = 0;
+    asio_timer.expires_after(1ms);
+    asio_timer.async_wait([&](const auto&) { ++happened; });
+    timer_queue::timer own_timer(loop.timers(), [&] { ++happened; });
+    own_timer.arm(time.now() + 500us);
+    std::thread poster([&] { loop.post([&] { ++happened; }); });
+    EXPECT_TRUE(run_until(loop, [&] { return happened == 3; }));
+    poster.join();
+    // Idle again: the next wait is the reactor's alone.
+    own_timer.arm(time.now() + 100us);
+    EXPECT_TRUE(run_until(loop, [&] { return happened == 4; }));
+  }
+}
+
+TEST_F(sleeping_context, a_flood_of_handlers_is_cut_so_that_hooks_get_their_turn) {
+  int handlers = 0, handlers_at_first_hook = 0;
+  const auto hook = loop.at_turn_end([&] {
+    if (handlers_at_first_hook == 0) handlers_at_first_hook = handlers;
+  });
+  for (int i = 0; i < 1000; ++i) boost::asio::post(loop.context(), [&] { ++handlers; });
+  loop.run_ready();
+  EXPECT_EQ(handlers, 1000);
+  EXPECT_LT(handlers_at_first_hook, 1000);
 }
 
 }  // namespace

@@ -1,17 +1,20 @@
-// TCP as readiness over Asio's reactor: Asio tells when a socket may be read or written, the system calls are ours.
+// TCP over the shard's reactor. Asio lends its address types and its resolver; the system calls are ours.
 #include "runtime/shard.hpp"
+#include "runtime/tcp_stream.hpp"
 #include "runtime/transport.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
+#include <memory>
+#include <netinet/in.h>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <sys/socket.h>
-#include <sys/uio.h>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace tern::runtime {
 namespace {
@@ -20,346 +23,282 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t pieces_max = 64;
 // Connections taken from one listener before other events have their turn.
 constexpr int accepts_per_event = 64;
 constexpr nanoseconds accept_retry_pause = std::chrono::milliseconds(100);
 constexpr int listen_backlog = 1024;
 
-// An IPv4 peer of a socket that takes both families is shown as IPv4.
-endpoint endpoint_of(const tcp::endpoint& from) {
-  const auto address = from.address();
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return {.host = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string(), .port = from.port()};
-  }
-  return {.host = address.to_string(), .port = from.port()};
+error_code system_error(int error_number) { return {error_number, boost::system::system_category()}; }
+
+int open_socket(const tcp::endpoint& towards) {
+  return ::socket(towards.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 }
 
-bool would_block(int error_number) { return error_number == EAGAIN || error_number == EWOULDBLOCK; }
+// Accepts until it is closed. A process without free descriptors, and a peer that hung up before it was accepted, do
+// not end the listener: it tries again after a pause. Shared by the listener and a running on_ready().
+class acceptor final : public watched_socket, public std::enable_shared_from_this<acceptor> {
+ public:
+  acceptor(shard& owner, int descriptor, transport::accept_callback callback)
+      : watched_socket(owner.reactor(), descriptor),
+        owner_(owner),
+        accept_(std::move(callback)),
+        retry_(owner.timers(), [this] { tell_about({.read = true}); }) {}
 
-// The socket and the callbacks, kept alive by the handlers that Asio holds: closing, or destroying the stream, in the
-// middle of a callback is safe. Invariant: at most one wait per direction is pending.
-struct tcp_socket : std::enable_shared_from_this<tcp_socket> {
-  explicit tcp_socket(tcp::socket connected) : socket(std::move(connected)) {}
-
-  tcp::socket socket;
-  byte_stream::ready_callback readable;
-  byte_stream::ready_callback writable;
-  bool closed = false;
-  bool in_callback = false;
-  bool reading_paused = false;
-  bool ended = false;  // the end or a failure was read: there is nothing more to be told
-  bool wait_read_pending = false;
-  bool wait_write_pending = false;
-
-  void want_read() {
-    if (closed || ended || reading_paused || wait_read_pending || !readable) return;
-    wait_read_pending = true;
-    socket.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code&) {
-      self->wait_read_pending = false;
-      if (self->closed || self->reading_paused) return;
-      self->call(self->readable);
-      self->want_read();
-    });
-  }
-
-  void want_write() {
-    if (closed || wait_write_pending) return;
-    wait_write_pending = true;
-    socket.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code&) {
-      self->wait_write_pending = false;
-      if (self->closed || !self->writable) return;
-      auto callback = std::exchange(self->writable, nullptr);
-      self->call(callback);
-    });
-  }
-
-  void call(byte_stream::ready_callback& callback) {
-    in_callback = true;
-    callback();
-    in_callback = false;
-    if (closed) drop_callbacks();
+  void on_ready(readiness::events) override {
+    const auto self = shared_from_this();
+    for (int taken = 0; taken < accepts_per_event && !closed(); ++taken) {
+      tcp::endpoint from;
+      auto size = static_cast<socklen_t>(from.capacity());
+      const int accepted = ::accept4(descriptor(), from.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (accepted < 0) {
+        if (would_block(errno)) return;
+        if (errno == ECONNABORTED || errno == EINTR) continue;
+        return pause();
+      }
+      from.resize(size);
+      auto stream = make_tcp_stream(owner_.reactor(), accepted, from);
+      if (!stream) return pause();
+      accept_(*std::move(stream));
+    }
   }
 
   void close() {
-    if (closed) return;
-    closed = true;
-    error_code ignored;
-    socket.close(ignored);
-    if (!in_callback) drop_callbacks();
+    retry_.disarm();
+    watched_socket::close();
   }
-
-  // They may own the connection that owns the stream; a running one is dropped when it returns.
-  void drop_callbacks() {
-    const auto read = std::exchange(readable, nullptr);
-    const auto write = std::exchange(writable, nullptr);
-  }
-};
-
-class tcp_stream final : public byte_stream {
- public:
-  tcp_stream(tcp::socket connected, endpoint peer) : peer_(std::move(peer)) {
-    error_code ignored;
-    connected.non_blocking(true, ignored);
-    connected.set_option(tcp::no_delay(true), ignored);
-    if (const auto own = connected.local_endpoint(ignored); !ignored) local_ = endpoint_of(own);
-    descriptor_ = connected.native_handle();
-    state_ = std::make_shared<tcp_socket>(std::move(connected));
-  }
-  ~tcp_stream() override { close(); }
-
-  io_result read(std::span<char> into) override {
-    if (state_->closed) return {.state = io_state::failed, .error_number = EBADF};
-    for (;;) {
-      const ssize_t got = ::recv(descriptor_, into.data(), into.size(), 0);
-      if (got > 0) return {.bytes = static_cast<std::size_t>(got)};
-      if (got == 0 && into.empty()) return {};
-      if (got == 0) {
-        state_->ended = true;
-        return {.state = io_state::end_of_stream};
-      }
-      if (would_block(errno)) return {.state = io_state::would_block};
-      if (errno != EINTR) {
-        state_->ended = true;
-        return {.state = io_state::failed, .error_number = errno};
-      }
-    }
-  }
-
-  io_result write(std::span<const std::string_view> pieces) override {
-    if (state_->closed) return {.state = io_state::failed, .error_number = EBADF};
-    std::array<iovec, pieces_max> vector;
-    std::size_t count = 0;
-    for (const std::string_view piece : pieces.first(std::min(pieces.size(), pieces_max))) {
-      if (!piece.empty()) vector[count++] = {const_cast<char*>(piece.data()), piece.size()};
-    }
-    if (count == 0) return {};
-    msghdr message{};
-    message.msg_iov = vector.data();
-    message.msg_iovlen = count;
-    for (;;) {
-      // As writev(2), and without a SIGPIPE when the peer is gone.
-      const ssize_t sent = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
-      if (sent >= 0) return {.bytes = static_cast<std::size_t>(sent)};
-      if (would_block(errno)) return {.state = io_state::would_block};
-      if (errno != EINTR) return {.state = io_state::failed, .error_number = errno};
-    }
-  }
-
-  void on_readable(ready_callback callback) override {
-    state_->readable = std::move(callback);
-    state_->want_read();
-  }
-  void pause_reading() override { state_->reading_paused = true; }
-  void resume_reading() override {
-    state_->reading_paused = false;
-    state_->want_read();
-  }
-  void on_writable_once(ready_callback callback) override {
-    state_->writable = std::move(callback);
-    state_->want_write();
-  }
-  void shutdown_write() override {
-    if (!state_->closed) ::shutdown(descriptor_, SHUT_WR);
-  }
-  void close() override { state_->close(); }
-  const endpoint& local() const override { return local_; }
-  const endpoint& peer() const override { return peer_; }
 
  private:
-  std::shared_ptr<tcp_socket> state_;
-  int descriptor_;
-  endpoint local_;
-  endpoint peer_;
-};
-
-// Accepts until it is closed. A process without free descriptors, and a peer that hung up before it was accepted, do
-// not end the listener: it tries again after a pause.
-struct tcp_acceptor : std::enable_shared_from_this<tcp_acceptor> {
-  tcp_acceptor(shard& owner, transport::accept_callback callback)
-      : owner(owner),
-        acceptor(owner.context()),
-        accept(std::move(callback)),
-        retry(owner.timers(), [this] { wait(); }) {}
-
-  shard& owner;
-  tcp::acceptor acceptor;
-  transport::accept_callback accept;
-  timer_queue::timer retry;
-
-  void wait() {
-    acceptor.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](const error_code& status) {
-      if (!status && self->acceptor.is_open()) self->take_waiting();
-    });
+  // Descriptors or memory are used up. The next connection waits in the backlog; so do we.
+  void pause() {
+    tell_about({});
+    retry_.arm(owner_.now() + accept_retry_pause);
   }
 
-  void take_waiting() {
-    for (int taken = 0; taken < accepts_per_event; ++taken) {
-      error_code status;
-      tcp::endpoint from;
-      tcp::socket socket(owner.context());
-      acceptor.accept(socket, from, status);
-      if (status == asio::error::would_block || status == asio::error::try_again) break;
-      if (status == asio::error::connection_aborted || status == asio::error::interrupted) continue;
-      if (status) {
-        // Descriptors or memory are used up. The connection waits in the backlog; so do we.
-        retry.arm(owner.now() + accept_retry_pause);
-        return;
-      }
-      accept(std::make_unique<tcp_stream>(std::move(socket), endpoint_of(from)));
-      if (!acceptor.is_open()) return;
-    }
-    wait();
-  }
-
-  void close() {
-    retry.disarm();
-    error_code ignored;
-    acceptor.close(ignored);
-  }
+  shard& owner_;
+  transport::accept_callback accept_;
+  timer_queue::timer retry_;
 };
 
 class tcp_listener final : public listener {
  public:
-  tcp_listener(std::shared_ptr<tcp_acceptor> state, endpoint local)
-      : state_(std::move(state)), local_(std::move(local)) {}
+  tcp_listener(std::shared_ptr<acceptor> state, endpoint local) : state_(std::move(state)), local_(std::move(local)) {}
   ~tcp_listener() override { state_->close(); }
   const endpoint& local() const override { return local_; }
   void close() override { state_->close(); }
 
  private:
-  std::shared_ptr<tcp_acceptor> state_;
+  std::shared_ptr<acceptor> state_;
   endpoint local_;
 };
 
-// One attempt: resolves, then tries each address in turn until one answers or the patience ends.
-struct tcp_connector : std::enable_shared_from_this<tcp_connector> {
-  tcp_connector(shard& owner, endpoint to, transport::connect_callback callback)
-      : owner(owner),
-        to(std::move(to)),
-        done(std::move(callback)),
-        resolver(owner.context()),
-        socket(owner.context()),
-        limit(owner.timers(), [this] { expire(); }) {}
+class connector;
+using connectors = std::vector<std::shared_ptr<connector>>;
 
-  shard& owner;
-  endpoint to;
-  transport::connect_callback done;
-  tcp::resolver resolver;
-  tcp::socket socket;
-  timer_queue::timer limit;
-  tcp::resolver::results_type addresses;
-  tcp::resolver::results_type::const_iterator next;
-  error_code last;
+// One attempt: resolves, then tries each address in turn until one answers or the patience ends. Among the transport's
+// `pending` until then.
+class connector final : public readiness::watcher, public std::enable_shared_from_this<connector> {
+ public:
+  connector(shard& owner, connectors& pending, endpoint to, transport::connect_callback callback)
+      : owner_(owner),
+        pending_(pending),
+        to_(std::move(to)),
+        done_(std::move(callback)),
+        limit_(owner.timers(), [this] { expire(); }) {}
 
-  void start() {
+  void start(time_point limit) {
+    limit_.arm(limit);
+    pending_.push_back(shared_from_this());
+    // By posting, so that no callback runs inside this call.
+    owner_.post([self = shared_from_this()] { self->resolve(); });
+  }
+
+  void on_ready(readiness::events) override {
+    int outcome = 0;
+    socklen_t size = sizeof outcome;
+    if (::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &outcome, &size) != 0) outcome = errno;
+    if (outcome == 0) return succeed();
+    last_ = system_error(outcome);
+    drop_socket();
+    try_next();
+  }
+
+  // Without an answer to anybody: the transport goes away.
+  void abandon() {
+    limit_.disarm();
+    drop_socket();
+    if (resolver_) resolver_->cancel();
+    const auto callback = std::exchange(done_, nullptr);
+  }
+
+ private:
+  void resolve() {
+    if (!done_) return;
     error_code not_numeric;
-    const auto address = asio::ip::make_address(to.host, not_numeric);
+    const auto address = asio::ip::make_address(to_.host, not_numeric);
     if (!not_numeric) {
-      const tcp::endpoint numeric(address, to.port);
-      addresses = tcp::resolver::results_type::create(numeric, to.host, std::to_string(to.port));
-      next = addresses.begin();
-      try_next();
-      return;
+      const tcp::endpoint numeric(address, to_.port);
+      addresses_ = tcp::resolver::results_type::create(numeric, to_.host, std::to_string(to_.port));
+      next_ = addresses_.begin();
+      return try_next();
     }
     // Asio resolves on a thread of its own.
-    resolver.async_resolve(to.host, std::to_string(to.port), asio::ip::resolver_base::numeric_service,
-                           [self = shared_from_this()](const error_code& status, tcp::resolver::results_type found) {
-                             if (!self->done) return;
-                             if (status) return self->finish_failed(status);
-                             self->addresses = std::move(found);
-                             self->next = self->addresses.begin();
-                             self->try_next();
-                           });
+    resolver_.emplace(owner_.context());
+    resolver_->async_resolve(to_.host, std::to_string(to_.port), asio::ip::resolver_base::numeric_service,
+                             [self = shared_from_this()](const error_code& status, tcp::resolver::results_type found) {
+                               if (!self->done_) return;
+                               if (status) return self->finish_failed(status);
+                               self->addresses_ = std::move(found);
+                               self->next_ = self->addresses_.begin();
+                               self->try_next();
+                             });
   }
 
   void try_next() {
-    if (next == addresses.end()) return finish_failed(last);
-    const tcp::endpoint address = *next++;
-    error_code ignored;
-    socket.close(ignored);
-    socket.async_connect(address, [self = shared_from_this(), address](const error_code& status) {
-      if (!self->done) return;
-      if (status) {
-        self->last = status;
-        return self->try_next();
+    for (; next_ != addresses_.end(); ++next_) {
+      address_ = next_->endpoint();
+      socket_ = open_socket(address_);
+      if (socket_ < 0) {
+        last_ = system_error(errno);
+        continue;
       }
-      self->finish(std::make_unique<tcp_stream>(std::move(self->socket), endpoint_of(address)));
-    });
+      const int outcome = ::connect(socket_, address_.data(), static_cast<socklen_t>(address_.size())) == 0 ? 0 : errno;
+      if (outcome == EINPROGRESS || outcome == EINTR) {
+        if (!owner_.reactor().watch(socket_, *this, {.write = true})) {
+          last_ = system_error(ENOMEM);
+          drop_socket();
+          continue;
+        }
+        watching_ = true;
+        ++next_;
+        return;
+      }
+      if (outcome == 0) return succeed();
+      last_ = system_error(outcome);
+      drop_socket();
+    }
+    finish_failed(last_);
+  }
+
+  void succeed() {
+    stop_watching();
+    auto stream = make_tcp_stream(owner_.reactor(), std::exchange(socket_, -1), address_);
+    if (!stream) {
+      return finish(fail(errc::connect_failed, "connect to " + to_.text() + ": " + stream.error().context()));
+    }
+    finish(std::move(stream));
   }
 
   void finish_failed(const error_code& status) {
     const std::string reason = status ? status.message() : "no address";
-    finish(fail(errc::connect_failed, "connect to " + to.text() + ": " + reason));
+    finish(fail(errc::connect_failed, "connect to " + to_.text() + ": " + reason));
   }
 
   void expire() {
-    const auto self = shared_from_this();  // cancelling drops the handlers' references
-    finish(fail(errc::timeout, "connect to " + to.text() + ": no answer in time"));
-    resolver.cancel();
-    error_code ignored;
-    socket.close(ignored);
+    drop_socket();
+    if (resolver_) resolver_->cancel();
+    finish(fail(errc::timeout, "connect to " + to_.text() + ": no answer in time"));
   }
 
   void finish(result<std::unique_ptr<byte_stream>> outcome) {
-    limit.disarm();
-    auto callback = std::exchange(done, nullptr);
+    const auto self = shared_from_this();
+    limit_.disarm();
+    std::erase(pending_, self);
+    auto callback = std::exchange(done_, nullptr);
     callback(std::move(outcome));
+  }
+
+  void stop_watching() {
+    if (std::exchange(watching_, false)) owner_.reactor().forget(socket_, *this);
+  }
+  void drop_socket() {
+    stop_watching();
+    if (socket_ >= 0) ::close(std::exchange(socket_, -1));
+  }
+
+  shard& owner_;
+  connectors& pending_;
+  endpoint to_;
+  transport::connect_callback done_;
+  timer_queue::timer limit_;
+  std::optional<tcp::resolver> resolver_;
+  tcp::resolver::results_type addresses_;
+  tcp::resolver::results_type::const_iterator next_;
+  error_code last_;
+  tcp::endpoint address_;
+  int socket_ = -1;
+  bool watching_ = false;
+};
+
+// A socket that is bound and listens, or -1 with the failed step and errno.
+struct listening_socket {
+  int descriptor = -1;
+  std::string_view failed_step;
+
+  void open(const tcp::endpoint& at, bool both_families) {
+    descriptor = open_socket(at);
+    if (descriptor < 0) return fail_at("socket");
+    set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (both_families) set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (::bind(descriptor, at.data(), static_cast<socklen_t>(at.size())) != 0) return fail_at("bind");
+    if (::listen(descriptor, listen_backlog) != 0) return fail_at("listen");
+  }
+
+ private:
+  void fail_at(std::string_view step) {
+    const int number = errno;
+    if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
+    errno = number;
+    failed_step = step;
   }
 };
 
 class tcp_transport final : public transport {
  public:
   explicit tcp_transport(shard& owner) : owner_(owner) {}
+  ~tcp_transport() override {
+    for (const auto& each : std::exchange(pending_, {})) each->abandon();
+  }
 
   result<std::unique_ptr<listener>> listen(const endpoint& at, accept_callback accept) override {
-    error_code status;
-    const auto failed = [&](std::string_view what) {
-      return fail(errc::io_error, "listen on " + at.text() + ": " + std::string(what) + ": " + status.message());
+    const auto failed = [&](std::string_view what, const error_code& why) {
+      return fail(errc::io_error, "listen on " + at.text() + ": " + std::string(what) + ": " + why.message());
     };
+    error_code status;
     auto address = asio::ip::make_address(at.host.empty() ? "0.0.0.0" : at.host, status);
     if (status) {
       // A name such as "localhost": start-up and reload may block on it.
       tcp::resolver resolver(owner_.context());
       const auto found = resolver.resolve(at.host, std::to_string(at.port), asio::ip::resolver_base::passive, status);
-      if (status) return failed("resolve");
+      if (status) return failed("resolve", status);
       address = found.begin()->endpoint().address();
     }
-    auto state = std::make_shared<tcp_acceptor>(owner_, std::move(accept));
+    listening_socket socket;
     const bool wildcard = address.is_unspecified();
-    // As Go has it, both wildcards take both families where the machine knows IPv6.
-    if (wildcard) address = asio::ip::address_v6::any();
-    state->acceptor.open(tcp::endpoint(address, at.port).protocol(), status);
-    if (status && wildcard) {
-      address = asio::ip::address_v4::any();
-      state->acceptor.open(tcp::v4(), status);
+    if (wildcard) {
+      // As Go has it, both wildcards take both families where the machine knows IPv6.
+      socket.open({asio::ip::address_v6::any(), at.port}, true);
+      if (socket.failed_step == "socket") socket = {}, socket.open({asio::ip::address_v4::any(), at.port}, false);
+    } else {
+      socket.open({address, at.port}, false);
     }
-    if (status) return failed("socket");
-    state->acceptor.set_option(tcp::acceptor::reuse_address(true), status);
-    if (wildcard && address.is_v6()) state->acceptor.set_option(asio::ip::v6_only(false), status);
-    state->acceptor.bind(tcp::endpoint(address, at.port), status);
-    if (status) return failed("bind");
-    state->acceptor.listen(listen_backlog, status);
-    if (status) return failed("listen");
-    state->acceptor.non_blocking(true, status);
-    if (status) return failed("non-blocking");
-    const auto bound = state->acceptor.local_endpoint(status);
-    if (status) return failed("local address");
-    state->wait();
-    endpoint local = endpoint_of(bound);
-    if (wildcard) local.host = at.host.empty() ? "0.0.0.0" : at.host;
-    return std::make_unique<tcp_listener>(std::move(state), std::move(local));
+    if (socket.descriptor < 0) return failed(socket.failed_step, system_error(errno));
+    const auto state = std::make_shared<acceptor>(owner_, socket.descriptor, std::move(accept));
+    auto local = local_of(socket.descriptor);
+    if (!local) return failed("local address", system_error(errno));
+    if (auto watched = state->watch({.read = true}); !watched) {
+      return fail(errc::io_error, "listen on " + at.text() + ": " + watched.error().context());
+    }
+    if (wildcard) local->host = at.host.empty() ? "0.0.0.0" : at.host;
+    return std::make_unique<tcp_listener>(state, *std::move(local));
   }
 
   void connect(const endpoint& to, nanoseconds patience, connect_callback done) override {
-    const auto attempt = std::make_shared<tcp_connector>(owner_, to, std::move(done));
-    attempt->limit.arm(owner_.now() + patience);
-    // By posting, so that no callback runs inside this call. The pending handlers keep the attempt alive.
-    owner_.post([attempt] { attempt->start(); });
+    std::make_shared<connector>(owner_, pending_, to, std::move(done))->start(owner_.now() + patience);
   }
 
  private:
   shard& owner_;
+  connectors pending_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,52 @@ TEST_F(tcp_transport, names_are_resolved) {
   wire->connect(at, 10s, [&](auto outcome) { connected = outcome.has_value(); });
   ASSERT_TRUE(run_until(loop, [&] { return connected.has_value(); }));
   EXPECT_TRUE(*connected);
+}
+
+TEST_F(tcp_transport, names_are_resolved_for_a_loop_whose_context_sleeps) {
+  loop.context_sleeps_when_idle();
+  auto listening = wire->listen({.host = "localhost"}, [](auto) {});
+  ASSERT_TRUE(listening.has_value());
+  const endpoint at{.host = "localhost", .port = (*listening)->local().port};
+  for (int connected = 0; connected < 3;) {
+    const int before = connected;
+    wire->connect(at, 10s, [&](auto outcome) { connected += outcome.has_value() ? 1 : 100; });
+    ASSERT_TRUE(run_until(loop, [&] { return connected > before; }));
+    EXPECT_EQ(connected, before + 1);
+  }
+}
+
+TEST_F(tcp_transport, a_transport_that_goes_away_drops_its_pending_connects) {
+  const auto token = std::make_shared<int>(0);
+  wire->connect({.host = "127.0.0.1", .port = 1}, 10s, [token](auto) { FAIL(); });
+  wire->connect({.host = "localhost", .port = 1}, 10s, [token](auto) { FAIL(); });
+  wire.reset();
+  loop.run_ready();
+  EXPECT_EQ(token.use_count(), 1);
+  EXPECT_EQ(loop.next_deadline(), std::nullopt);
+}
+
+TEST_F(tcp_transport, a_peer_that_resets_while_reading_is_paused_does_not_keep_the_loop_busy) {
+  std::unique_ptr<byte_stream> near, far;
+  auto listening = wire->listen({.host = "127.0.0.1"}, [&](auto stream) { far = std::move(stream); });
+  ASSERT_TRUE(listening.has_value());
+  wire->connect((*listening)->local(), 10s, [&](auto outcome) { near = std::move(*outcome); });
+  ASSERT_TRUE(run_until(loop, [&] { return near && far; }));
+  io_state state = io_state::would_block;
+  far->on_readable([&] {
+    std::array<char, 64> buffer;
+    state = far->read(buffer).state;
+  });
+  far->pause_reading();
+  // Closing with unread bytes resets the connection.
+  const std::string_view piece = "x";
+  far->write({&piece, 1});
+  near->write({&piece, 1});
+  near->close();
+  EXPECT_LT(loop.run_ready(1000), 10u);
+  EXPECT_EQ(state, io_state::would_block);
+  far->resume_reading();
+  EXPECT_TRUE(run_until(loop, [&] { return state != io_state::would_block; }));
 }
 
 TEST_F(tcp_transport, a_name_that_does_not_exist_fails) {

@@ -1,6 +1,7 @@
-// Seam 3 of 4: the network, as readiness. A byte_stream is read and written without blocking; who finds nothing to do asks
-// to be told when there is. Real: TCP over Asio's reactor. Simulated and in-process: a pipe, which both ends see as a
-// byte_stream. All callbacks run on the shard that owns the stream, never inside the call that asked for them.
+// Seam 3 of 4: the network, as readiness. A byte_stream is read and written without blocking; who finds nothing to do
+// asks to be told when there is. Real: TCP over the reactor of the shard. Simulated and in-process: a pipe, which both
+// ends see as a byte_stream. All callbacks run on the shard that owns the stream, never inside the call that asked for
+// them.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -73,7 +74,8 @@ class transport {
   virtual ~transport() = default;
   // Port 0 asks for a free one; listener::local() tells which.
   virtual result<std::unique_ptr<listener>> listen(const endpoint& at, accept_callback accept) = 0;
-  // Resolves names off the loop. The callback runs exactly once, with errc::timeout when `patience` has passed.
+  // Resolves names off the loop. The callback runs exactly once, with errc::timeout when `patience` has passed;
+  // not at all when the transport is destroyed before.
   virtual void connect(const endpoint& to, nanoseconds patience, connect_callback done) = 0;
 };
 

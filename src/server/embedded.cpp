@@ -48,6 +48,7 @@ struct embedded::implementation {
 
   // The thread's life: everything of the server is made and destroyed on it.
   void run(std::promise<result<void>> ready) {
+    loop.context_sleeps_when_idle();
     const auto network = runtime::make_tcp_transport(loop);
     const auto in_process = pipes.make_transport(loop);
     const auto disk = runtime::make_real_disk(loop);

@@ -87,13 +87,15 @@ std::string_view go_signal_name(process_signal what) {
 // The running process: what the signals act on.
 class process {
  public:
-  process(options settings, std::string program)
-      : settings_(std::move(settings)), program_(std::move(program)), loop_(clock_, random_) {}
+  // `notes` are logged as warnings before the start.
+  process(options settings, std::vector<std::string> notes, std::string program)
+      : settings_(std::move(settings)), notes_(std::move(notes)), program_(std::move(program)), loop_(clock_, random_) {}
 
   int run() {
     auto log = runtime::host::open_log(log_options_of(settings_), clock_);
     if (!log) return refuse(log.error().context());
     log_ = std::move(*log);
+    loop_.context_sleeps_when_idle();
     network_ = runtime::make_tcp_transport(loop_);
     disk_ = runtime::make_real_disk(loop_);
     server_environment surroundings{.loop = loop_, .network = network_.get(), .disk = disk_.get(), .log = *log_};
@@ -109,6 +111,7 @@ class process {
       if (auto written = runtime::host::write_pid_file(settings_.pid_file); !written)
         return fatal("Could not write pidfile: " + written.error().context());
     }
+    for (const std::string& note : notes_) log_->warn(note);
     if (auto started = server_->start(); !started) return fatal(started.error().message());
     write_ports_file();
     loop_.run();
@@ -193,6 +196,7 @@ class process {
   }
 
   options settings_;
+  std::vector<std::string> notes_;
   std::string program_;
   runtime::real_clock clock_;
   runtime::real_random random_;
@@ -248,7 +252,7 @@ int run_process(const std::string& program, std::span<const std::string> argumen
                       loaded->settings.config_digest + ")\n");
     return 0;
   }
-  return process(std::move(loaded->settings), program).run();
+  return process(std::move(loaded->settings), std::move(loaded->findings.without_effect), program).run();
 }
 
 }  // namespace tern::server

@@ -1,10 +1,14 @@
 #include "runtime/host/signals.hpp"
 
+#include "runtime/readiness.hpp"
 #include "runtime/shard.hpp"
 
-#include <boost/asio/signal_set.hpp>
-
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
 
 namespace tern::runtime::host {
 namespace {
@@ -20,39 +24,71 @@ int number_of(process_signal which) {
   return 0;
 }
 
-// Shared with the pending wait, so that the watch may be destroyed inside its own callback.
-struct watched : std::enable_shared_from_this<watched> {
+// Where the handler writes the number of each signal: a handler may do little else.
+std::atomic<int> write_end = -1;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int number) {
+  const int before = errno;
+  const auto byte = static_cast<unsigned char>(number);
+  // A full pipe holds thousands of signals that the loop has yet to see.
+  [[maybe_unused]] const ssize_t written = ::write(write_end.load(), &byte, 1);
+  errno = before;
+}
+
+// Not by signalfd: that wants the signals blocked in every thread, also in those of an embedding process and in
+// children. Shared with the running callback, which may destroy the watch.
+class watched final : public readiness::watcher, public std::enable_shared_from_this<watched> {
+ public:
   watched(shard& owner, std::vector<process_signal> which, std::move_only_function<void(process_signal)> callback)
-      : set(owner.context()), which(std::move(which)), callback(std::move(callback)) {
-    boost::system::error_code ignored;
-    for (const process_signal each : this->which) set.add(number_of(each), ignored);
+      : owner_(owner), which_(std::move(which)), callback_(std::move(callback)) {}
+
+  void start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    read_end_ = ends[0];
+    write_end.store(ends[1]);
+    if (!owner_.reactor().watch(read_end_, *this, {.read = true})) return close_pipe();
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    ::sigfillset(&action.sa_mask);
+    for (const process_signal each : which_) ::sigaction(number_of(each), &action, nullptr);
   }
 
-  boost::asio::signal_set set;
-  const std::vector<process_signal> which;
-  std::move_only_function<void(process_signal)> callback;
-  bool stopped = false;
+  void stop() {
+    if (read_end_ < 0) return;
+    for (const process_signal each : which_) std::signal(number_of(each), SIG_DFL);
+    owner_.reactor().forget(read_end_, *this);
+    close_pipe();
+  }
 
-  void wait() {
-    set.async_wait([self = shared_from_this()](const boost::system::error_code& status, int number) {
-      if (status || self->stopped) return;
-      for (const process_signal each : self->which) {
-        if (number_of(each) == number) self->callback(each);
+  void on_ready(readiness::events) override {
+    const auto self = shared_from_this();
+    unsigned char number = 0;
+    while (read_end_ >= 0 && ::read(read_end_, &number, 1) == 1) {
+      for (const process_signal each : which_) {
+        if (number_of(each) == number) callback_(each);
       }
-      if (!self->stopped) self->wait();
-    });
+    }
   }
+
+ private:
+  void close_pipe() {
+    ::close(write_end.exchange(-1));
+    ::close(std::exchange(read_end_, -1));
+  }
+
+  shard& owner_;
+  const std::vector<process_signal> which_;
+  std::move_only_function<void(process_signal)> callback_;
+  int read_end_ = -1;
 };
 
 class watch final : public signal_watch {
  public:
-  explicit watch(std::shared_ptr<watched> state) : state_(std::move(state)) { state_->wait(); }
-  ~watch() override {
-    state_->stopped = true;
-    boost::system::error_code ignored;
-    state_->set.clear(ignored);  // back to what the system does by default
-    state_->set.cancel(ignored);
-  }
+  explicit watch(std::shared_ptr<watched> state) : state_(std::move(state)) { state_->start(); }
+  ~watch() override { state_->stop(); }
 
  private:
   const std::shared_ptr<watched> state_;
