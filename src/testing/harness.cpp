@@ -11,51 +11,51 @@ void fail_assertion(const std::string& text) { throw assertion_failed(text); }
 
 // --- subscriber ---
 
-const std::vector<recorded_delivery>& subscriber::deliveries() const {
+const std::vector<recorded_delivery>& test_subscriber::deliveries() const {
   static const std::vector<recorded_delivery> none;
   const auto found = record_->deliveries.find(name_);
   return found == record_->deliveries.end() ? none : found->second;
 }
 
-std::size_t subscriber::calls() const {
+std::size_t test_subscriber::calls() const {
   const auto& all = deliveries();
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& each) { return each.outcome != "decode_failed"; }));
 }
 
-std::vector<std::string> subscriber::outcomes() const {
+std::vector<std::string> test_subscriber::outcomes() const {
   std::vector<std::string> all;
   for (const auto& each : deliveries()) all.push_back(each.ended ? each.outcome : "running");
   return all;
 }
 
-std::vector<std::string> subscriber::settlements() const {
+std::vector<std::string> test_subscriber::settlements() const {
   std::vector<std::string> all;
   for (const auto& each : deliveries()) all.push_back(each.ended ? each.settlement : "running");
   return all;
 }
 
-std::vector<std::size_t> subscriber::batch_sizes() const {
+std::vector<std::size_t> test_subscriber::batch_sizes() const {
   const auto found = record_->batches.find(name_);
   return found == record_->batches.end() ? std::vector<std::size_t>{} : found->second;
 }
 
-std::size_t subscriber::attempts(std::uint64_t stream_sequence) const {
+std::size_t test_subscriber::attempts(std::uint64_t stream_sequence) const {
   const auto& all = deliveries();
   return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.stream_sequence == stream_sequence; }));
 }
 
-void subscriber::assert_called(std::size_t times) const {
+void test_subscriber::assert_called(std::size_t times) const {
   if (calls() != times) fail_assertion(name_ + " was called " + std::to_string(calls()) + " times, expected " + std::to_string(times) + "\n" + record_->history());
 }
 
-void subscriber::assert_outcomes(const std::vector<std::string>& expected) const {
+void test_subscriber::assert_outcomes(const std::vector<std::string>& expected) const {
   if (outcomes() == expected) return;
   std::string text = name_ + " has other outcomes than expected:";
   for (const auto& each : expected) text += " " + each;
   fail_assertion(text + "\n" + record_->history());
 }
 
-void subscriber::assert_received_bytes(std::string_view payload) const {
+void test_subscriber::assert_received_bytes(std::string_view payload) const {
   for (const auto& each : deliveries()) {
     if (each.payload == payload) return;
   }
@@ -64,9 +64,9 @@ void subscriber::assert_received_bytes(std::string_view payload) const {
 
 // --- test_app ---
 
-subscriber test_app::subscriber(std::string_view name) const {
+test_subscriber test_app::subscriber(std::string_view name) const {
   for (const auto& each : record_->core->subscriptions()) {
-    if (each->name() == name) return testing::subscriber(record_, std::string(name));
+    if (each->name() == name) return test_subscriber(record_, std::string(name));
   }
   fail_assertion("the application has no subscription named " + std::string(name));
 }

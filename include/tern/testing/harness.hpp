@@ -99,9 +99,9 @@ class app_record;
 }
 
 /// One subscription of a running application, as the test sees it.
-class subscriber {
+class test_subscriber {
  public:
-  subscriber(std::shared_ptr<detail::app_record> record, std::string name) : record_(std::move(record)), name_(std::move(name)) {}
+  test_subscriber(std::shared_ptr<detail::app_record> record, std::string name) : record_(std::move(record)), name_(std::move(name)) {}
 
   const std::vector<recorded_delivery>& deliveries() const;
   /// Calls of the handler: deliveries whose payload could be decoded.
@@ -140,7 +140,7 @@ class test_app {
   test_app(std::shared_ptr<detail::world_core> world, std::shared_ptr<detail::app_record> record) : world_(std::move(world)), record_(std::move(record)) {}
 
   /// By the registration's name. Throws when there is none.
-  testing::subscriber subscriber(std::string_view name) const;
+  test_subscriber subscriber(std::string_view name) const;
   std::vector<published_message> published(std::string_view subject) const;
   template <class T>
   std::vector<T> published_as(std::string_view subject) const {
