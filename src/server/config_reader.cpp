@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace tern::server {
 namespace {
@@ -18,6 +19,19 @@ std::string lower(std::string_view text) {
   });
   return out;
 }
+
+// Known, and not to be overheard: a server without them would admit or reach whom it must not.
+constexpr std::string_view refused[] = {
+    "https", "https_port", "syslog", "remote_syslog", "prof_port", "proxy_protocol", "proxies", "tls",
+    "allow_non_tls", "ocsp", "ocsp_cache", "authorization", "accounts", "mappings", "maps", "no_auth_user",
+    "system_account", "system", "operator", "operators", "root", "roots", "root_operator", "root_operators",
+    "trusted", "trusted_keys", "resolver", "account_resolver", "resolver_tls", "resolver_preload",
+    "resolver_pinned_accounts", "default_sentinel", "default_js_domain", "msg_trace", "cluster", "gateway",
+    "leafnodes", "leaf", "websocket", "ws", "mqtt",
+};
+constexpr std::string_view refused_of_jetstream[] = {
+    "key", "ek", "encryption_key", "prev_key", "prev_ek", "prev_encryption_key", "cipher", "tpm",
+};
 
 // One run over a tree. Every take_ function notes an error instead of setting when the value does not fit.
 class reader {
@@ -115,7 +129,26 @@ class reader {
   void jetstream(const config_entry& entry);
   void jetstream_sync_interval(const config_entry& entry);
   void jetstream_limits(const config_entry& entry);
-  void accepted(const config_entry&) {}  // has no meaning here, and no harm
+  // Of parts of the peer that are not here: no harm, and no effect. The value is checked all the same.
+  template <config_value::kind Kind>
+  void without_effect(const config_entry& entry) {
+    const bool fits = Kind == config_value::kind::text ? entry.value.is_text() : entry.value.what == Kind;
+    constexpr std::string_view wanted = Kind == config_value::kind::boolean   ? "bool"
+                                        : Kind == config_value::kind::integer ? "int64"
+                                                                              : "string";
+    if (!fits) return wrong_type(entry.value, wanted);
+    findings_.without_effect.push_back(entry.value.place.text() + ": option \"" + entry.key +
+                                       "\" has no effect in this version of ternd");
+  }
+  void feature_flags(const config_entry& entry);
+  bool take_limit(const config_entry& entry, std::int64_t& to);
+  void max_payload(const config_entry& entry) { take_limit(entry, into_.max_payload); }
+  void max_control_line(const config_entry& entry) { take_limit(entry, into_.max_control_line); }
+  template <auto Member>
+  void jetstream_size(const config_entry& entry) {
+    take_storage_size(entry, into_.jetstream.*Member);
+  }
+  void take_storage_size(const config_entry& entry, std::int64_t& to);
   void not_supported(const config_entry& entry) {
     complain(entry.value, "option \"" + entry.key + "\" is not supported by this version of ternd");
   }
@@ -158,8 +191,8 @@ std::span<const reader::rule> reader::rules() {
       {"max_subs", &reader::integer<&options::max_subscriptions>},
       {"max_sub_tokens", &reader::max_subscription_tokens},
       {"max_subscription_tokens", &reader::max_subscription_tokens},
-      {"max_control_line", &reader::integer<&options::max_control_line>},
-      {"max_payload", &reader::integer<&options::max_payload>},
+      {"max_control_line", &reader::max_control_line},
+      {"max_payload", &reader::max_payload},
       {"max_pending", &reader::integer<&options::max_pending>},
       {"max_closed_clients", &reader::integer<&options::max_closed_clients>},
       {"ping_interval", &reader::duration<&options::ping_interval>},
@@ -177,56 +210,13 @@ std::span<const reader::rule> reader::rules() {
       {"store_dir", &reader::text<&options::store_directory>},
       {"storedir", &reader::text<&options::store_directory>},
       {"jetstream", &reader::jetstream},
-      // About links to other servers, of which there are none, and about the peer's own machinery.
-      {"connect_error_reports", &reader::accepted},
-      {"reconnect_error_reports", &reader::accepted},
-      {"feature_flags", &reader::accepted},
-      {"prof_block_rate", &reader::accepted},
-      {"no_system_account", &reader::accepted},
-      {"no_system", &reader::accepted},
-      {"no_sys_acc", &reader::accepted},
-      // Known, and not to be overheard: a server without them would admit or reach whom it must not.
-      {"https", &reader::not_supported},
-      {"https_port", &reader::not_supported},
-      {"syslog", &reader::not_supported},
-      {"remote_syslog", &reader::not_supported},
-      {"prof_port", &reader::not_supported},
-      {"proxy_protocol", &reader::not_supported},
-      {"proxies", &reader::not_supported},
-      {"tls", &reader::not_supported},
-      {"allow_non_tls", &reader::not_supported},
-      {"ocsp", &reader::not_supported},
-      {"ocsp_cache", &reader::not_supported},
-      {"authorization", &reader::not_supported},
-      {"accounts", &reader::not_supported},
-      {"mappings", &reader::not_supported},
-      {"maps", &reader::not_supported},
-      {"no_auth_user", &reader::not_supported},
-      {"system_account", &reader::not_supported},
-      {"system", &reader::not_supported},
-      {"operator", &reader::not_supported},
-      {"operators", &reader::not_supported},
-      {"root", &reader::not_supported},
-      {"roots", &reader::not_supported},
-      {"root_operator", &reader::not_supported},
-      {"root_operators", &reader::not_supported},
-      {"trusted", &reader::not_supported},
-      {"trusted_keys", &reader::not_supported},
-      {"resolver", &reader::not_supported},
-      {"account_resolver", &reader::not_supported},
-      {"resolver_tls", &reader::not_supported},
-      {"resolver_preload", &reader::not_supported},
-      {"resolver_pinned_accounts", &reader::not_supported},
-      {"default_sentinel", &reader::not_supported},
-      {"default_js_domain", &reader::not_supported},
-      {"msg_trace", &reader::not_supported},
-      {"cluster", &reader::not_supported},
-      {"gateway", &reader::not_supported},
-      {"leafnodes", &reader::not_supported},
-      {"leaf", &reader::not_supported},
-      {"websocket", &reader::not_supported},
-      {"ws", &reader::not_supported},
-      {"mqtt", &reader::not_supported},
+      {"connect_error_reports", &reader::without_effect<config_value::kind::integer>},
+      {"reconnect_error_reports", &reader::without_effect<config_value::kind::integer>},
+      {"feature_flags", &reader::feature_flags},
+      {"prof_block_rate", &reader::without_effect<config_value::kind::integer>},
+      {"no_system_account", &reader::without_effect<config_value::kind::boolean>},
+      {"no_system", &reader::without_effect<config_value::kind::boolean>},
+      {"no_sys_acc", &reader::without_effect<config_value::kind::boolean>},
   };
   return all;
 }
@@ -237,36 +227,26 @@ std::span<const reader::rule> reader::jetstream_rules() {
       {"enable", &reader::jetstream_boolean<&jetstream_options::enabled>},
       {"store_dir", &reader::jetstream_text<&jetstream_options::store_directory>},
       {"storedir", &reader::jetstream_text<&jetstream_options::store_directory>},
-      {"max_memory_store", &reader::jetstream_integer<&jetstream_options::max_memory>},
-      {"max_mem_store", &reader::jetstream_integer<&jetstream_options::max_memory>},
-      {"max_mem", &reader::jetstream_integer<&jetstream_options::max_memory>},
-      {"max_file_store", &reader::jetstream_integer<&jetstream_options::max_storage>},
-      {"max_file", &reader::jetstream_integer<&jetstream_options::max_storage>},
+      {"max_memory_store", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_mem_store", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_mem", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_file_store", &reader::jetstream_size<&jetstream_options::max_storage>},
+      {"max_file", &reader::jetstream_size<&jetstream_options::max_storage>},
       {"domain", &reader::jetstream_text<&jetstream_options::domain>},
       {"strict", &reader::jetstream_boolean<&jetstream_options::strict>},
       {"sync_interval", &reader::jetstream_sync_interval},
       {"sync", &reader::jetstream_sync_interval},
       {"limits", &reader::jetstream_limits},
-      // About clusters and the peer's own queues.
-      {"unique_tag", &reader::accepted},
-      {"extension_hint", &reader::accepted},
-      {"request_queue_limit", &reader::accepted},
-      {"info_queue_limit", &reader::accepted},
-      {"max_outstanding_catchup", &reader::accepted},
-      {"compress_ok", &reader::accepted},
-      {"meta_compact", &reader::accepted},
-      {"meta_compact_size", &reader::accepted},
-      {"meta_compact_sync", &reader::accepted},
-      {"max_buffered_size", &reader::accepted},
-      {"max_buffered_msgs", &reader::accepted},
-      {"key", &reader::not_supported},
-      {"ek", &reader::not_supported},
-      {"encryption_key", &reader::not_supported},
-      {"prev_key", &reader::not_supported},
-      {"prev_ek", &reader::not_supported},
-      {"prev_encryption_key", &reader::not_supported},
-      {"cipher", &reader::not_supported},
-      {"tpm", &reader::not_supported},
+      {"unique_tag", &reader::without_effect<config_value::kind::text>},
+      {"extension_hint", &reader::without_effect<config_value::kind::text>},
+      {"request_queue_limit", &reader::without_effect<config_value::kind::integer>},
+      {"info_queue_limit", &reader::without_effect<config_value::kind::integer>},
+      {"max_outstanding_catchup", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact_size", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact_sync", &reader::without_effect<config_value::kind::boolean>},
+      {"max_buffered_size", &reader::jetstream_size<&jetstream_options::max_buffered_bytes>},
+      {"max_buffered_msgs", &reader::jetstream_integer<&jetstream_options::max_buffered_messages>},
   };
   return all;
 }
@@ -275,10 +255,58 @@ void reader::read(const config_value& tree) {
   for (const config_entry& entry : tree.entries) {
     const std::string name = lower(entry.key);
     const auto found = std::ranges::find(rules(), std::string_view(name), &rule::name);
-    if (found == rules().end())
-      unknown(entry);
-    else
+    if (found != rules().end())
       (this->*found->take)(entry);
+    else if (std::ranges::find(refused, name) != std::end(refused))
+      not_supported(entry);
+    else
+      unknown(entry);
+  }
+}
+
+// Limits that travel as 32 bits (core 1.1).
+bool reader::take_limit(const config_entry& entry, std::int64_t& to) {
+  std::int64_t value = 0;
+  if (!take_integer(entry.value, value)) return false;
+  if (value > std::numeric_limits<std::int32_t>::max()) {
+    complain(entry.value, entry.key + " value is too big");
+    return false;
+  }
+  to = value;
+  return true;
+}
+
+// A number, or digits with K, M, G or T behind them in quotes, which makes powers of 1024.
+void reader::take_storage_size(const config_entry& entry, std::int64_t& to) {
+  const config_value& from = entry.value;
+  if (from.what == config_value::kind::integer) {
+    to = from.integer;
+    return;
+  }
+  if (!from.is_text()) return complain(from, entry.key + " must be int64 or string");
+  if (from.text.empty()) return;
+  constexpr std::string_view suffixes = "KMGT";
+  const std::size_t power = suffixes.find(from.text.back());
+  if (power == std::string_view::npos)
+    return complain(from, entry.key + " sizes defined as strings must end in K, M, G, T");
+  const std::string_view digits = std::string_view(from.text).substr(0, from.text.size() - 1);
+  const auto number = parse_signed_decimal(digits);
+  const int shift = 10 * (static_cast<int>(power) + 1);
+  if (!number || *number > (std::numeric_limits<std::int64_t>::max() >> shift) ||
+      *number < -(std::numeric_limits<std::int64_t>::max() >> shift))
+    return complain(from, entry.key + " strconv.ParseInt: parsing \"" + std::string(digits) + "\": invalid syntax");
+  to = *number * (std::int64_t{1} << shift);
+}
+
+void reader::feature_flags(const config_entry& entry) {
+  if (!entry.value.is_map())
+    return complain(entry.value,
+                    "error parsing feature flags: unsupported type " + std::string(entry.value.type_name()));
+  for (const config_entry& flag : entry.value.entries) {
+    bool on = false;
+    if (!take_bool(flag.value, on)) continue;
+    findings_.without_effect.push_back(flag.value.place.text() + ": feature flag \"" + flag.key +
+                                       "\" is not known to this version of ternd");
   }
 }
 
@@ -414,10 +442,12 @@ void reader::jetstream(const config_entry& entry) {
   for (const config_entry& one : from.entries) {
     const std::string name = lower(one.key);
     const auto found = std::ranges::find(jetstream_rules(), std::string_view(name), &rule::name);
-    if (found == jetstream_rules().end())
-      unknown(one);
-    else
+    if (found != jetstream_rules().end())
       (this->*found->take)(one);
+    else if (std::ranges::find(refused_of_jetstream, name) != std::end(refused_of_jetstream))
+      not_supported(one);
+    else
+      unknown(one);
   }
 }
 
@@ -440,8 +470,10 @@ void reader::jetstream_limits(const config_entry& entry) {
       take_integer(one.value, into_.jetstream.max_request_batch);
     else if (name == "duplicate_window")
       take_duration(one, into_.jetstream.duplicate_window);
-    else if (name != "max_ha_assets")
-      unknown(one);  // of clusters
+    else if (name == "max_ha_assets")
+      without_effect<config_value::kind::integer>(one);
+    else
+      unknown(one);
   }
 }
 
@@ -450,20 +482,19 @@ void reader::jetstream_limits(const config_entry& entry) {
 config_findings apply_config(const config_value& tree, options& into) {
   config_findings findings;
   reader(into, findings).read(tree);
+  // A zero asks for the default, as for the peer.
+  const options fresh;
+  const auto zero_is_default = [&into, &fresh](auto member) {
+    if (into.*member == std::remove_cvref_t<decltype(into.*member)>{}) into.*member = fresh.*member;
+  };
+  zero_is_default(&options::max_control_line);
+  zero_is_default(&options::max_payload);
+  zero_is_default(&options::max_pending);
+  zero_is_default(&options::max_closed_clients);
+  zero_is_default(&options::ping_interval);
+  zero_is_default(&options::ping_max);
+  zero_is_default(&options::write_deadline);
   return findings;
-}
-
-result<std::pair<std::string, int>> parse_host_port(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || text.find(']', colon) != std::string_view::npos)
-    return fail(errc::config_error, "could not parse address string \"" + std::string(text) + "\"");
-  std::string_view host = text.substr(0, colon);
-  const std::string_view digits = text.substr(colon + 1);
-  const auto port = parse_signed_decimal(digits);
-  if (!port || *port < -1 || *port > 65535)
-    return fail(errc::config_error, "could not parse port \"" + std::string(digits) + "\"");
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return std::pair(std::string(host), static_cast<int>(*port));
 }
 
 }  // namespace tern::server

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/config_value.hpp"
+#include "server/host_port.hpp"
 #include "server/options.hpp"
 
 #include <string>
@@ -11,14 +12,12 @@
 namespace tern::server {
 
 struct config_findings {
-  std::vector<std::string> errors;    // "file:line:col: text"; any of them ends the start
-  std::vector<std::string> warnings;  // the same; they end only a test of the file (-t)
+  std::vector<std::string> errors;          // "file:line:col: text"; any of them ends the start
+  std::vector<std::string> without_effect;  // the same for what is accepted and changes nothing here; to be logged
+  std::vector<std::string> warnings;        // the same; they end only a test of the file (-t)
 };
 
 // Sets what the tree says and leaves the rest.
 config_findings apply_config(const config_value& tree, options& into);
-
-// "host:port" or ":port"; the text of the error is the peer's.
-result<std::pair<std::string, int>> parse_host_port(std::string_view text);
 
 }  // namespace tern::server

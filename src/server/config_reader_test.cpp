@@ -29,6 +29,46 @@ outcome read(std::string_view text) {
   return out;
 }
 
+TEST(config_reader, zero_asks_for_the_default_core_4_2) {
+  const outcome got = read(
+      "max_control_line: 0, max_payload: 0, max_pending: 0, ping_interval: 0, ping_max: 0, write_deadline: 0\n"
+      "max_closed_clients: 0, max_connections: 0");
+  const options fresh;
+  EXPECT_EQ(got.settings.max_control_line, fresh.max_control_line);
+  EXPECT_EQ(got.settings.max_payload, fresh.max_payload);
+  EXPECT_EQ(got.settings.max_pending, fresh.max_pending);
+  EXPECT_EQ(got.settings.ping_interval, fresh.ping_interval);
+  EXPECT_EQ(got.settings.ping_max, fresh.ping_max);
+  EXPECT_EQ(got.settings.write_deadline, fresh.write_deadline);
+  EXPECT_EQ(got.settings.max_closed_clients, fresh.max_closed_clients);
+  EXPECT_EQ(got.settings.max_connections, 0) << "admits nobody";
+}
+
+TEST(config_reader, sizes_of_jetstream_may_be_text_core_4_2) {
+  const outcome got =
+      read("jetstream { max_mem: \"64M\", max_file: '2G', max_buffered_size: \"8K\", max_buffered_msgs: 7 }");
+  EXPECT_THAT(got.findings.errors, IsEmpty());
+  EXPECT_EQ(got.settings.jetstream.max_memory, 64 << 20);
+  EXPECT_EQ(got.settings.jetstream.max_storage, std::int64_t{2} << 30);
+  EXPECT_EQ(got.settings.jetstream.max_buffered_bytes, 8 << 10);
+  EXPECT_EQ(got.settings.jetstream.max_buffered_messages, 7);
+  for (const char* text : {"64MB", "64", "K", "9999999999T", "1.5G"})
+    EXPECT_EQ(read("jetstream { max_mem: \"" + std::string(text) + "\" }").findings.errors.size(), 1u) << text;
+}
+
+TEST(config_reader, names_what_has_no_effect_and_checks_it_all_the_same) {
+  const outcome got = read("no_system_account: true\nfeature_flags { x: true }\njetstream { unique_tag: az }");
+  EXPECT_THAT(got.findings.errors, IsEmpty());
+  EXPECT_THAT(got.findings.without_effect,
+              ElementsAre("f:1:0: option \"no_system_account\" has no effect in this version of ternd",
+                          "f:2:17: feature flag \"x\" is not known to this version of ternd",
+                          "f:3:13: option \"unique_tag\" has no effect in this version of ternd"));
+  for (const char* text : {"no_system_account: 5", "feature_flags: 5", "prof_block_rate: x", "max_payload: 3000000000",
+                           "max_control_line: 3000000000", "jetstream { unique_tag: 5 }",
+                           "jetstream { limits { max_ha_assets: x } }", "jetstream { compress_ok: true }"})
+    EXPECT_EQ(read(text).findings.errors.size(), 1u) << text;
+}
+
 TEST(config_reader, sets_what_is_written_and_leaves_the_rest_core_4_2) {
   const outcome got = read(R"(
 LISTEN: "127.0.0.1:-1"

@@ -15,6 +15,7 @@ using runtime::io_state;
 
 namespace {
 
+constexpr std::int64_t unlimited = -1;
 constexpr nanoseconds first_ping_max = std::chrono::seconds(2);
 constexpr nanoseconds round_trip_valid = std::chrono::hours(1);
 
@@ -25,7 +26,7 @@ connection::connection(server_context& server, std::uint64_t id, std::unique_ptr
       id_(id),
       stream_(std::move(stream)),
       output_(server.blocks),
-      parser_(static_cast<std::size_t>(server.settings.max_control_line)),
+      parser_(static_cast<std::size_t>(std::max<std::int64_t>(0, server.settings.max_control_line))),
       ping_timer_(server.loop.timers(), [this] { on_ping_timer(); }),
       started_(server.now()),
       last_activity_(server.now()) {}
@@ -170,7 +171,7 @@ protocol::verdict connection::on_publish_start(const protocol::message_head& hea
   if (head.with_header && !headers_) return verdict::bad_argument;
   if (server_.tracing) trace("<<-", std::string(head.with_header ? "HPUB " : "PUB ").append(head.line));
   const std::int64_t limit = server_.settings.max_payload;
-  if (limit >= 0 && head.total_size > static_cast<std::uint64_t>(limit)) {
+  if (limit != unlimited && static_cast<std::int64_t>(head.total_size) > limit) {
     server_.log.error(label() + "maximum payload exceeded: " + std::to_string(head.total_size) + " vs " +
                       std::to_string(limit));
     return verdict::payload_too_large;

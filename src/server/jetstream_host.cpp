@@ -40,6 +40,9 @@ jetstream::options engine_options(const server& owner, const jetstream_options& 
   out.server_limits.max_ack_pending = settings.max_ack_pending;
   out.server_limits.max_request_batch = settings.max_request_batch;
   out.server_limits.duplicate_window = settings.duplicate_window;
+  if (settings.max_buffered_messages > 0)
+    out.max_buffered_messages = static_cast<std::size_t>(settings.max_buffered_messages);
+  if (settings.max_buffered_bytes > 0) out.max_buffered_bytes = static_cast<std::size_t>(settings.max_buffered_bytes);
   out.durability = settings.sync_interval ? storage::durability::written : storage::durability::synced;
   out.max_payload =
       owner.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max() : owner.settings().max_payload;

@@ -28,6 +28,8 @@ struct jetstream_options {
   std::int64_t max_ack_pending = -1;
   std::int64_t max_request_batch = -1;
   nanoseconds duplicate_window{0};
+  // Publishes of one stream that wait for the disk; 0: the engine's own bound.
+  std::int64_t max_buffered_messages = 0, max_buffered_bytes = 0;
 };
 
 struct options {
