@@ -19,7 +19,7 @@ std::string outcome_text(const service::detail::handled& made, const service::ou
   switch (made.how) {
     case service::detail::handled_how::decode_failed: return "decode_failed";
     case service::detail::handled_how::threw: return "threw";
-    case service::detail::handled_how::cancelled: return "unsettled";
+    case service::detail::handled_how::cancelled:  // by a timeout, which has its outcome, or by the end
     case service::detail::handled_how::extract_failed:
     case service::detail::handled_how::completed: break;
   }
