@@ -247,6 +247,7 @@ void consumer::on_removed(storage::sequence number, bool announced) {
       tell_terminated({entry->deliveries, number, entry->consumer_sequence}, "Unacknowledged message was deleted");
     }
     drop_pending(number);
+    last_ack_at_ = now();
     wake_soon();
   }
   if (state_.exhausted.erase(number) > 0) {
@@ -261,20 +262,20 @@ void consumer::on_purged(std::string_view subject_pattern, bool count_anew) {
                       (!filters.empty() && std::all_of(filters.begin(), filters.end(), [&](const std::string& filter) {
                         return protocol::is_subset(filter, subject_pattern);
                       }));
-  if (count_anew) forget_removed();
+  if (count_anew && forget_removed()) last_ack_at_ = now();
   bool moved = false;
-  if (inside) {
-    // On to what survived; the position never moves back.
-    const storage::sequence last = log().state().last;
-    const storage::sequence survivor = cursor_->next(state_.next_stream).value_or(last + 1);
-    if (survivor > state_.next_stream) {
-      moved = true;
-      state_.next_stream = survivor;
-      state_.delivered_stream = std::max(state_.delivered_stream, survivor - 1);
-      while (state_.skipping() && state_.skip[state_.skip_next] < survivor) ++state_.skip_next;
-    }
-    if (state_.pending.empty()) raise_floor(state_);
+  // On to what survived; the position never moves back. Where only some of the filters were purged it moves no further
+  // than to what the stream begins with.
+  const auto& stream = log().state();
+  const storage::sequence survivor =
+      inside ? cursor_->next(state_.next_stream).value_or(stream.last + 1) : stream.first;
+  if (survivor > state_.next_stream) {
+    moved = true;
+    state_.next_stream = survivor;
+    state_.delivered_stream = std::max(state_.delivered_stream, survivor - 1);
+    while (state_.skipping() && state_.skip[state_.skip_next] < survivor) ++state_.skip_next;
   }
+  if ((inside || moved) && state_.pending.empty()) raise_floor(state_);
   if (count_anew || moved) {
     recount();
     deltas_.whole(state_);

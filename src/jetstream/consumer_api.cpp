@@ -65,6 +65,7 @@ std::optional<protocol::api_error> consumer_set::implementation::check_names(con
 std::optional<protocol::api_error> consumer_set::implementation::check_work_queue(const consumer_config& config,
                                                                                   const consumer* itself) {
   if (context.config().retention != retention_policy::workqueue || config.direct) return std::nullopt;
+  if (auto bad = check_consumer_of_work_queue(config)) return bad;
   const bool unfiltered = config.filters().empty();
   bool taken = false;
   for (const std::string& pattern : patterns_of(config)) {

@@ -236,14 +236,9 @@ config_problem check_ack_policy(const consumer_config& config, const stream_conf
     }
     if (config.max_deliver > 0) return problem(jetstream_errc::consumer_ack_fc_requires_no_max_deliver);
   }
-  if (stream.retention != retention_policy::workqueue || config.direct) return {};
-  if (config.ack_policy != ack_mode::explicit_each) {
-    const bool pull_without = !config.push() && config.ack_policy == ack_mode::none;
-    return problem(pull_without ? jetstream_errc::consumer_pull_requires_ack
-                                : jetstream_errc::consumer_wq_requires_explicit_ack);
-  }
-  if (config.deliver_policy != delivery_start::all) {
-    return problem(jetstream_errc::consumer_wq_consumer_not_deliver_all);
+  if (stream.retention == retention_policy::workqueue && !config.direct && !config.push() &&
+      config.ack_policy == ack_mode::none) {
+    return problem(jetstream_errc::consumer_pull_requires_ack);
   }
   return {};
 }
@@ -310,6 +305,8 @@ result<int> parse_sample_frequency(std::string_view text) {
   if (digits.ends_with('%')) digits.remove_suffix(1);
   if (digits.starts_with('+')) digits.remove_prefix(1);
   const auto value = parse_decimal(digits);
+  if (!value && digits.size() > 1 && digits.front() == '-' && parse_decimal(digits.substr(1)))
+    return fail(errc::invalid_argument, "<nil>");  // the peer's word for a number below zero
   if (!value)
     return fail(errc::invalid_argument, std::string("strconv.Atoi: parsing \"").append(text) + "\": invalid syntax");
   return static_cast<int>(std::min<std::uint64_t>(*value, std::numeric_limits<int>::max()));
@@ -366,6 +363,14 @@ config_problem check_consumer(const consumer_config& config, const consumer_surr
   if (auto bad = check_ack_policy(config, around.stream)) return bad;
   if (auto bad = check_priority(config)) return bad;
   return check_limits(config, around);
+}
+
+config_problem check_consumer_of_work_queue(const consumer_config& config) {
+  if (config.ack_policy != ack_mode::explicit_each) return problem(jetstream_errc::consumer_wq_requires_explicit_ack);
+  if (config.deliver_policy != delivery_start::all) {
+    return problem(jetstream_errc::consumer_wq_consumer_not_deliver_all);
+  }
+  return {};
 }
 
 config_problem check_consumer_update(const consumer_config& present, const consumer_config& wanted) {

@@ -23,6 +23,8 @@ struct consumer_surroundings {
 config_problem apply_consumer_defaults(consumer_config& config, const consumer_surroundings& around, bool pedantic);
 // Everything but what concerns the stream's other consumers.
 config_problem check_consumer(const consumer_config& config, const consumer_surroundings& around);
+// What a stream of one consumer per message asks of each; told after what an existing consumer may not become.
+config_problem check_consumer_of_work_queue(const consumer_config& config);
 // What an existing consumer may not become. The deliver subject is the caller's to judge: it depends on who listens.
 config_problem check_consumer_update(const consumer_config& present, const consumer_config& wanted);
 

@@ -97,10 +97,16 @@ TEST_F(consumer_config_test, filters_are_subjects_and_none_holds_another) {  // 
 TEST_F(consumer_config_test, a_workqueue_wants_explicit_acks_from_the_beginning) {  // jetstream 6.4
   stream.retention = retention_policy::workqueue;
   EXPECT_EQ(error_of(R"({"ack_policy":"none"})"), 10084);
-  EXPECT_EQ(error_of(R"({"ack_policy":"all"})"), 10098);
-  EXPECT_EQ(error_of(R"({"ack_policy":"none","deliver_subject":"d"})"), 10098);
-  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","deliver_policy":"new"})"), 10101);
-  EXPECT_EQ(error_of(R"({"ack_policy":"explicit"})"), 0);
+  const auto later = [](ack_mode acks, delivery_start start) {
+    consumer_config wanted;
+    wanted.ack_policy = acks;
+    wanted.deliver_policy = start;
+    const auto bad = check_consumer_of_work_queue(wanted);
+    return bad ? bad->err_code : 0;
+  };
+  EXPECT_EQ(later(ack_mode::all, delivery_start::all), 10098);
+  EXPECT_EQ(later(ack_mode::explicit_each, delivery_start::new_only), 10101);
+  EXPECT_EQ(later(ack_mode::explicit_each, delivery_start::all), 0);
 }
 
 TEST_F(consumer_config_test, caps_of_server_account_and_stream_hold) {  // jetstream 11

@@ -48,7 +48,7 @@ bool consumer::at_pending_limit() const {
 
 consumer::supply consumer::next_message(candidate& out) {
   if (const supply again = next_redelivery(out); again != supply::none) return again;
-  if (at_pending_limit()) return num_pending_ > 0 ? supply::blocked : supply::none;
+  if (at_pending_limit()) return supply::blocked;
   return next_new(out);
 }
 

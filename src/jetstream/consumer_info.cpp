@@ -67,8 +67,10 @@ void append_members(std::string& out, const consumer_info& info, const shown_met
   out.append(",\"name\":");
   codec::write_json_string(out, info.name);
   append_time(out, "created", info.created);
-  out.append(",\"config\":");
-  append_config(out, *info.config, server);
+  if (info.config != nullptr) {
+    out.append(",\"config\":");
+    append_config(out, *info.config, server);
+  }
   append_sequences(out, "delivered", info.delivered);
   append_sequences(out, "ack_floor", info.ack_floor);
   append_number(out, "num_ack_pending", info.num_ack_pending);

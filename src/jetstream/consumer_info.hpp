@@ -25,7 +25,7 @@ struct consumer_info {
   std::string stream_name;
   std::string name;
   time_point created;
-  const consumer_config* config = nullptr;  // the consumer's own, alive while the info is written
+  const consumer_config* config = nullptr;  // the consumer's own, alive while the info is written; null: not shown
   sequence_info delivered;
   sequence_info ack_floor;
   std::uint64_t num_ack_pending = 0;

@@ -21,7 +21,7 @@ storage::sequence consumer::start_position() {
       storage::sequence newest = 0;
       for (const std::string& filter : filters)
         newest = std::max(newest, log().last_match(filter, stream.last).value_or(0));
-      return newest == 0 ? end : newest;
+      return std::max(newest, first);
     }
     case delivery_start::by_start_sequence:
       return std::max(config_.opt_start_seq, first);
@@ -30,7 +30,7 @@ storage::sequence consumer::start_position() {
     case delivery_start::last_per_subject:
       if (owner_.stream().config().max_msgs_per_subject == 1) return first;
       build_skip_list();
-      return state_.skip.empty() ? end : state_.skip.front();
+      return state_.skip.empty() ? std::max(stream.last, first) : state_.skip.front();
   }
   return first;
 }

@@ -207,7 +207,7 @@ bool direct_reader::send(std::string_view reply, storage::sequence number, bool 
     headers_ += "\r\n";
   }
   if (batch != nullptr) {
-    batch->bytes += headers_.size() + found->payload.size();
+    batch->bytes += found->subject.size() + found->headers.size() + found->payload.size();
     batch->last_sent = number;
   }
   const stream_context::delivery_scope scope(stream_);

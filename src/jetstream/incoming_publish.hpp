@@ -21,6 +21,7 @@ struct stream::incoming {
   rollup_scope rollup = rollup_scope::none;
   nanoseconds lifetime{0};  // its own, 0 when it has none
   bool raises_lifetime = false;
+  bool has_bad_lifetime = false;
   bool skipped = false;                // takes a sequence and is not stored
   storage::sequence duplicate_of = 0;  // the sequence its id got before
   staged_publish entry;                // of the staged state, once admitted

@@ -47,7 +47,7 @@ void take(publish_headers& into, std::string_view name, std::string_view value) 
   }
   for (const auto& [known, member] : known_fields) {
     if (known != name) continue;
-    if ((into.*member).empty()) into.*member = value;
+    if ((into.*member).data() == nullptr) into.*member = value;  // the first of a name counts, an empty one too
     return;
   }
 }
@@ -68,7 +68,7 @@ publish_headers publish_headers::read(std::string_view block) {
     if (colon == std::string_view::npos) continue;
     std::string_view value = line.substr(colon + 1);
     const std::size_t first = value.find_first_not_of(' ');
-    value = first == std::string_view::npos ? std::string_view() : value.substr(first);
+    value = value.substr(std::min(first, value.size()));
     take(found, line.substr(common_prefix.size(), colon - common_prefix.size()), value);
   }
   return found;

@@ -20,6 +20,7 @@ TEST(publish_headers, an_empty_value_counts_as_absent) {
 
 TEST(publish_headers, the_first_of_two_fields_counts) {
   EXPECT_EQ(publish_headers::read("NATS/1.0\r\nNats-Msg-Id: a\r\nNats-Msg-Id: b\r\n\r\n").message_id, "a");
+  EXPECT_TRUE(publish_headers::read("NATS/1.0\r\nNats-Rollup:\r\nNats-Rollup: sub\r\n\r\n").rollup.empty());
 }
 
 TEST(publish_headers, sees_a_status_and_request_info) {

@@ -130,8 +130,13 @@ void stream::update(stream_config next) {
   age_timer_.disarm();
   arm_age_timer();
   consumers_.on_stream_updated();
-  if (before.retention == retention_policy::limits && config().retention == retention_policy::interest)
-    on_interest_changed();
+  if (before.retention == retention_policy::limits && config().retention == retention_policy::interest) {
+    if (consumers_.size() == 0) {
+      purge({});  // nobody is interested in anything
+    } else {
+      on_interest_changed();
+    }
+  }
 }
 
 void stream::save() { record_.set_metadata(codec::to_json(stored_)); }

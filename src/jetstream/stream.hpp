@@ -110,6 +110,7 @@ class stream final : public stream_context, private routing::receiver, private s
   void transform_subject(incoming& what);
   void write_lifetime(incoming& what);
   bool has_room(const incoming& what);
+  problem check_size(const incoming& what) const;
   problem check_headers(incoming& what) const;
   problem check_expectations(const incoming& what);
   problem check_after_dedup(incoming& what);

@@ -174,6 +174,7 @@ stream::problem stream::reserve_in_batch(incoming& what, std::size_t index, std:
   }
   if (owner_.account_is_full(config().storage, what.record_bytes))
     return make_api_error(jetstream_errc::account_resources_exceeded);
+  if (what.has_bad_lifetime) return make_api_error(jetstream_errc::message_ttl_invalid);
   staged_publish entry = entry_for(what);
   if (config().discard == discard_policy::new_messages) {
     if (auto found = check_discard_new(what, entry)) return found;

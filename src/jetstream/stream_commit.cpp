@@ -48,6 +48,7 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
     owner_.add_staged(config().storage, -static_cast<std::int64_t>(done.record_bytes));
     const bool republishes = republish_ && republish_->matches(done.subject);
     const auto previous = republishes ? log_.last_match(done.subject, number - 1).value_or(0) : 0;
+    if (republishes) republish(number, previous);  // before the limits, which may remove the message itself (6.1)
     if (limits_remove()) {
       enforce_subject_limit(done.subject);
       enforce_totals();
@@ -56,7 +57,6 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
     if (done.lifetime.count() != 0 && !log_.subject_of(number).empty())
       note_lifetime(number, done.stored, done.lifetime);
     settle_usage();
-    if (republishes) republish(number, previous);
     if (!totals_.empty()) {
       const auto total = totals_.find(staged_.hash(done.subject));
       if (total != totals_.end() && total->second.number == number) totals_.erase(total);

@@ -209,6 +209,7 @@ problem check_republish(stream_config& config, bool pedantic) {
     if (pedantic) return pedantic_error("republish source can not be empty");
     source = ">";
   }
+  if (destination.empty()) return {};  // it goes nowhere, and is kept as it was given
   const auto made = routing::subject_transform::create(source, destination);
   const std::string produced = made ? made->destination_pattern() : destination;
   for (const auto& subject : config.subjects) {

@@ -98,6 +98,7 @@ void stream::accept(const routing::message& what) {
 
 // All checks of 5.4. What passes has its entry of the staged state made, or is a duplicate.
 stream::problem stream::admit(incoming& what) {
+  if (auto found = check_size(what)) return found;
   if (!what.headers.empty()) {
     if (auto found = check_headers(what)) return found;
     if (auto found = check_expectations(what)) return found;
@@ -113,6 +114,7 @@ stream::problem stream::admit(incoming& what) {
   }
   if (owner_.account_is_full(config().storage, what.record_bytes))
     return make_api_error(jetstream_errc::account_resources_exceeded);
+  if (what.has_bad_lifetime) return make_api_error(jetstream_errc::message_ttl_invalid);
   what.entry = entry_for(what);
   if (config().discard == discard_policy::new_messages) return check_discard_new(what, what.entry);
   return {};
@@ -143,6 +145,16 @@ bool stream::has_room(const incoming& what) {
   return true;
 }
 
+// What is too large is refused before anything of it is looked at, as at the peer: a duplicate as well.
+stream::problem stream::check_size(const incoming& what) const {
+  if (owner_.server_is_full(config().storage)) return make_api_error(jetstream_errc::insufficient_resources);
+  if (config().max_msg_size >= 0 &&
+      what.headers.size() + what.payload.size() > static_cast<std::size_t>(config().max_msg_size))
+    return make_api_error(jetstream_errc::stream_message_exceeds_maximum);
+  if (what.headers.size() > header_size_max) return make_api_error(jetstream_errc::stream_header_exceeds_maximum);
+  return {};
+}
+
 // Features that the stream does not have, in the order of 5.4.
 stream::problem stream::check_headers(incoming& what) const {
   const publish_headers& known = what.known;
@@ -157,7 +169,10 @@ stream::problem stream::check_headers(incoming& what) const {
 stream::problem stream::check_lifetime(incoming& what) const {
   if (what.known.time_to_live.empty()) return {};
   const auto lifetime = parse_time_to_live(what.known.time_to_live);
-  if (!lifetime) return make_api_error(jetstream_errc::message_ttl_invalid);
+  if (!lifetime) {
+    what.has_bad_lifetime = true;  // told last (5.4)
+    return {};
+  }
   if (!config().allow_msg_ttl) return make_api_error(jetstream_errc::message_ttl_disabled);
   what.lifetime = lifetime->count() == 0 ? never_ends : *lifetime;
   const nanoseconds least = config().subject_delete_marker_ttl;
@@ -273,11 +288,6 @@ stream::problem stream::check_after_dedup(incoming& what) {
   if (config().allow_msg_counter) {
     if (auto found = count(what)) return found;
   }
-  if (config().max_msg_size >= 0 &&
-      what.headers.size() + what.payload.size() > static_cast<std::size_t>(config().max_msg_size))
-    return make_api_error(jetstream_errc::stream_message_exceeds_maximum);
-  if (what.headers.size() > header_size_max) return make_api_error(jetstream_errc::stream_header_exceeds_maximum);
-  if (owner_.server_is_full(config().storage)) return make_api_error(jetstream_errc::insufficient_resources);
   const auto record =
       config().storage == storage_type::memory ? storage::memory_record_bytes : storage::file_record_bytes;
   what.record_bytes = record(what.subject.size(), what.headers.size(), what.payload.size());

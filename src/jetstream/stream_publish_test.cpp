@@ -86,8 +86,45 @@ TEST_F(stream_publish, expectations_are_checked_against_the_staged_state) {  // 
             R"({"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 5"},"stream":"S","seq":0})");
 }
 
-TEST_F(stream_publish, refusals_name_what_is_wrong) {  // jetstream 5.4
+TEST_F(stream_publish, what_is_too_large_is_refused_before_anything_else_is_looked_at) {  // jetstream 5.4
   create(R"("max_msg_size":60)");
+  EXPECT_EQ(put("s.1", "x", "Nats-Msg-Id: a"), R"({"stream":"S","seq":1})");
+  const std::string large(61, 'x');
+  EXPECT_THAT(put("s.1", large, "Nats-Msg-Id: a"), HasSubstr("10054"));
+  EXPECT_THAT(put("s.1", large, "Nats-Expected-Stream: T"), HasSubstr("10054"));
+  EXPECT_THAT(put("s.1", large, "Nats-Incr: x"), HasSubstr("10054"));
+}
+
+TEST_F(stream_publish, a_bad_time_to_live_is_told_last) {  // jetstream 5.4, 5.8
+  create("");
+  EXPECT_THAT(put("s.1", "x", "Nats-TTL: x\r\nNats-Expected-Last-Sequence: 4"), HasSubstr("10071"));
+  EXPECT_THAT(put("s.1", "x", "Nats-TTL: x\r\nNats-Rollup: sub"), HasSubstr("10111"));
+  EXPECT_THAT(put("s.1", "x", "Nats-TTL: x"), HasSubstr("10165"));
+}
+
+TEST_F(stream_publish, a_message_above_max_bytes_is_republished_before_it_goes) {  // jetstream 5.12, 6.1
+  create(R"("max_bytes":20,"republish":{"src":"s.>","dest":"copy.>"})");
+  capturing_receiver listener;
+  server.account().subscribe(listener, "copy.>");
+  server.publish("s.1", std::string(40, 'x'));
+  server.turn();
+  ASSERT_EQ(listener.messages.size(), 1u);
+  EXPECT_EQ(listener.messages[0].subject, "copy.1");
+  EXPECT_EQ(state().messages, 0u);
+  EXPECT_EQ(state().last, 1u);
+}
+
+TEST_F(stream_publish, interest_without_any_consumer_keeps_nothing) {  // jetstream 4, 6.3
+  create("");
+  EXPECT_EQ(put("s.1", "x"), R"({"stream":"S","seq":1})");
+  const std::string answer = server.api(
+      "STREAM.UPDATE.S",
+      R"({"name":"S","storage":"memory","subjects":["s.>"],"allow_direct":true,"retention":"interest"})");
+  EXPECT_THAT(answer, HasSubstr("\"messages\":0,"));
+}
+
+TEST_F(stream_publish, refusals_name_what_is_wrong) {  // jetstream 5.4
+  create(R"("max_msg_size":200)");
   EXPECT_THAT(put("s.1", "x", "Nats-Expected-Stream: T"), HasSubstr("10060"));
   EXPECT_THAT(put("s.1", "x", "Nats-Expected-Last-Msg-Id: zz"), HasSubstr("wrong last msg ID: "));
   EXPECT_THAT(put("s.1", "x", "Nats-Rollup: sub"), HasSubstr("rollup not permitted"));
@@ -97,7 +134,7 @@ TEST_F(stream_publish, refusals_name_what_is_wrong) {  // jetstream 5.4
   EXPECT_THAT(put("s.1", "x", "Nats-Batch-Id: b"), HasSubstr("10174"));
   EXPECT_THAT(put("s.1", "x", "Nats-Schedule: @every 1m"), HasSubstr("10188"));
   EXPECT_THAT(put("s.1", "x", "Nats-Expected-Last-Subject-Sequence-Subject: s.1"), HasSubstr("10193"));
-  EXPECT_THAT(put("s.1", std::string(61, 'x')), HasSubstr("10054"));
+  EXPECT_THAT(put("s.1", std::string(201, 'x')), HasSubstr("10054"));
   EXPECT_EQ(put("s.1", "x"), R"({"stream":"S","seq":1})");
 }
 
