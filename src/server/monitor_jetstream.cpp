@@ -4,9 +4,13 @@
 #include "server/monitor.hpp"
 #include "server/server.hpp"
 
+#include "jetstream/consumer.hpp"
+#include "jetstream/consumer_info.hpp"
 #include "jetstream/stream.hpp"
 #include "jetstream/stream_info.hpp"
 #include "protocol/writer.hpp"
+
+#include <tern/codec/json.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -44,28 +48,38 @@ std::uint64_t account_limit(std::int64_t limit) {
 }
 
 struct wanted_details {
-  bool streams = false, consumers = false, config = false;
+  bool streams = false, consumers = false, direct_consumers = false, config = false;
 };
+
+// The consumers of one kind, by name.
+void add_consumers(json_builder& out, std::string_view key, const jetstream::stream& of, bool direct,
+                   const wanted_details& wanted) {
+  std::string infos;
+  of.consumers().for_each([&](jetstream::consumer& one) {
+    if (one.config().direct != direct) return;
+    jetstream::consumer_info info = one.info();
+    if (!wanted.config) info.config = nullptr;
+    infos += infos.empty() ? "{" : ",{";
+    jetstream::append_members(infos, info, nullptr);
+    infos += '}';
+  });
+  out.begin_array(key);
+  if (!infos.empty()) out.raw({}, infos);
+  out.end_array();
+}
 
 void add_streams(json_builder& out, jetstream_host& host, std::string_view account, const wanted_details& wanted) {
   out.begin_array("stream_detail");
   host.engine().for_each_stream(account, [&](const jetstream::stream& one) {
     out.begin_object().field("name", one.name());
-    std::string parts;
-    if (wanted.config) {
-      jetstream::append_stream_info(parts, one, host.surroundings());
-    } else {
-      parts = "\"created\":\"" + to_rfc3339(one.created()) + "\",\"state\":";
-      jetstream::append_stream_state(parts, one);
-    }
-    out.raw({}, parts);
-    if (wanted.consumers) {
-      std::string infos;
-      one.consumers().append_infos(infos);
-      out.begin_array("consumer_detail");
-      if (!infos.empty()) out.raw({}, infos);
-      out.end_array();
-    }
+    out.field("created", one.created());
+    out.begin_object("cluster").field("leader", host.surroundings().settings.server_name).end_object();
+    if (wanted.config) out.raw("config", codec::to_json(one.config()));
+    std::string state;
+    jetstream::append_stream_state(state, one);
+    out.raw("state", state);
+    if (wanted.consumers) add_consumers(out, "consumer_detail", one, false, wanted);
+    if (wanted.direct_consumers) add_consumers(out, "direct_consumer_detail", one, true, wanted);
     out.end_object();
   });
   out.end_array();
@@ -110,9 +124,10 @@ http_answer disabled_jsz(server& from, bool leader_only) {
   return http_answer::json(out.text());
 }
 
-// Looking a consumer up changes nothing; only the set's interface says otherwise.
 bool has_consumer(const jetstream::stream& in, std::string_view name) {
-  return const_cast<jetstream::stream&>(in).consumers().find(name) != nullptr;
+  bool found = false;
+  in.consumers().for_each([&](const jetstream::consumer& one) { found = found || one.name() == name; });
+  return found;
 }
 
 struct health {
@@ -190,7 +205,9 @@ http_answer jsz(server& from, http_query& query) {
   wanted.config = query.boolean("config");
   const bool leader_only = query.boolean("leader-only");
   const bool with_accounts = query.boolean("accounts");
-  for (const char* flag : {"raft", "stream-leader-only", "direct-consumers"}) query.boolean(flag);
+  wanted.direct_consumers = query.boolean("direct-consumers") && wanted.consumers;
+  const bool raft = query.boolean("raft");
+  query.boolean("stream-leader-only");
   const std::int64_t offset = query.integer("offset"), limit = query.integer("limit");
   const std::string account = query.text("acc");
   if (query.problem()) return http_answer::text(400, *query.problem());
@@ -206,7 +223,10 @@ http_answer jsz(server& from, http_query& query) {
   add_config(out, *host);
   out.begin_object("limits").field("default_max_consumers", 1000).end_object();
   out.field("streams", total.streams).field("consumers", total.consumers).field("messages", total.messages);
-  out.field("bytes", total.bytes).field("total", accounts.size());
+  out.field("bytes", total.bytes);
+  // The only server leads everything.
+  if (raft) out.field_unless_empty("streams_leader", total.streams).field_unless_empty("consumers_leader", total.consumers);
+  out.field("total", accounts.size());
   if (with_accounts || wanted.streams || !account.empty())
     add_account_details(out, *host, {account, offset, limit}, wanted);
   out.end_object();

@@ -65,5 +65,77 @@ TEST(monitor, answers_from_the_state_of_the_server_core_5) {
   EXPECT_THAT(under_test.answer("/nats/connz?state=closed").body, HasSubstr("\"reason\": \"Client Closed\""));
 }
 
+class jetstream_monitoring : public testing::Test {
+ protected:
+  static options with_jetstream() {
+    options out;
+    out.jetstream.enabled = true;
+    out.jetstream.max_memory = 1 << 20;
+    return out;
+  }
+  jetstream_monitoring() {
+    client.connect();
+    request("STREAM.CREATE.S", R"({"name":"S","subjects":["s.>"],"storage":"memory"})");
+    request("CONSUMER.DURABLE.CREATE.S.C",
+            R"({"stream_name":"S","config":{"durable_name":"C","ack_policy":"explicit"}})");
+    client.send("PUB s.1 3\r\nabc\r\n");
+  }
+  void request(std::string_view subject, std::string_view body) {
+    client.send("PUB $JS.API." + std::string(subject) + " _INBOX.1 " + std::to_string(body.size()) + "\r\n" +
+                std::string(body) + "\r\n");
+    world.run();
+  }
+  // Without the blanks of indentation.
+  std::string answer(std::string_view target) {
+    std::string out = under_test.answer(target).body;
+    std::erase_if(out, [](char letter) { return letter == ' ' || letter == '\n'; });
+    return out;
+  }
+
+  test_world world{with_jetstream()};
+  monitor under_test{*world.under_test};
+  test_client client{world};
+};
+
+TEST_F(jetstream_monitoring, streams_are_shown_when_asked_for_core_5) {
+  EXPECT_THAT(answer("/jsz"), testing::AllOf(HasSubstr("\"streams\":1,\"consumers\":1,\"messages\":1"),
+                                             Not(HasSubstr("account_details"))));
+  EXPECT_THAT(answer("/jsz?accounts=1"),
+              testing::AllOf(HasSubstr("\"account_details\":[{\"name\":\"$G\""), Not(HasSubstr("stream_detail"))));
+  EXPECT_THAT(answer("/jsz?streams=1"),
+              testing::AllOf(HasSubstr("\"stream_detail\":[{\"name\":\"S\",\"created\":\"2027-"),
+                             HasSubstr("\"cluster\":{\"leader\":\"test\"},\"state\":{\"messages\":1"),
+                             Not(HasSubstr("\"subjects\"")), Not(HasSubstr("consumer_detail"))));
+  EXPECT_THAT(answer("/jsz?streams=1&config=1"), HasSubstr("\"config\":{\"name\":\"S\",\"subjects\":[\"s.>\"]"));
+  EXPECT_THAT(answer("/jsz?acc=X&streams=1"), Not(HasSubstr("account_details")));
+  EXPECT_THAT(answer("/jsz?raft=1"), HasSubstr("\"streams_leader\":1,\"consumers_leader\":1"));
+}
+
+TEST_F(jetstream_monitoring, consumers_are_shown_with_their_configuration_only_when_asked_for_core_5) {
+  EXPECT_THAT(answer("/jsz?consumers=1"),
+              testing::AllOf(HasSubstr("\"consumer_detail\":[{\"stream_name\":\"S\",\"name\":\"C\""),
+                             HasSubstr("\"num_pending\":1"), Not(HasSubstr("ack_policy")),
+                             Not(HasSubstr("direct_consumer_detail"))));
+  EXPECT_THAT(answer("/jsz?consumers=1&config=1"), HasSubstr("\"ack_policy\":\"explicit\""));
+  EXPECT_THAT(answer("/jsz?consumers=1&direct-consumers=1"), HasSubstr("\"direct_consumer_detail\":[]"));
+}
+
+TEST_F(jetstream_monitoring, health_looks_up_what_is_named_core_5) {
+  EXPECT_EQ(under_test.answer("/healthz?account=$G&stream=S&consumer=C").status, 200);
+  const http_answer missing = under_test.answer("/healthz?account=$G&stream=S&consumer=X");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_THAT(missing.body, HasSubstr("consumer \\\"X\\\" not found for stream \\\"S\\\""));
+  EXPECT_EQ(under_test.answer("/healthz?account=$G&stream=X").status, 404);
+}
+
+TEST(monitor, connections_have_no_user_to_be_asked_for_core_5) {
+  test_world world;
+  monitor under_test(*world.under_test);
+  test_client client(world);
+  client.connect();
+  EXPECT_THAT(under_test.answer("/connz?user=x").body, HasSubstr("\"connections\": []"));
+  EXPECT_THAT(under_test.answer("/connz?auth=1").body, HasSubstr("\"name_tag\": \"$G\""));
+}
+
 }  // namespace
 }  // namespace tern::server
