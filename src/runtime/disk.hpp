@@ -68,6 +68,9 @@ class disk {
   virtual result<std::size_t> read(const file_ref& from, std::uint64_t offset, std::span<char> into) = 0;
   virtual result<std::vector<directory_entry>> list(const std::string& directory) = 0;  // sorted by name
   virtual bool exists(const std::string& path) = 0;
+  // The directory is this disk's alone until it is destroyed (or its process ends, however); errc::already_exists when
+  // another process or disk has it. Repeating it is fine.
+  virtual result<void> claim(const std::string& directory) = 0;
 
   // Operations run in order; the first that fails ends the batch, and its error is the completion's. Batches run in the
   // order of submission, one at a time. The completion runs on the loop that owns the disk, never inside submit(), and

@@ -248,6 +248,22 @@ TEST_P(disk_contract, destroying_it_finishes_the_work_and_delivers_nothing_more)
 INSTANTIATE_TEST_SUITE_P(disks, disk_contract, ::testing::Values(kind::real, kind::simulated),
                          [](const auto& info) { return info.param == kind::real ? "real" : "simulated"; });
 
+TEST(real_disk, a_directory_belongs_to_one_disk_at_a_time) {
+  real_clock time;
+  seeded_random randomness{1};
+  shard loop{time, randomness};
+  const host::scratch_directory scratch;
+  auto first = make_real_disk(loop);
+  const auto second = make_real_disk(loop);
+  EXPECT_TRUE(first->claim(scratch.path()).has_value());
+  EXPECT_TRUE(first->claim(scratch.path()).has_value());
+  const auto refused = second->claim(scratch.path());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), errc::already_exists);
+  first.reset();
+  EXPECT_TRUE(second->claim(scratch.path()).has_value());
+}
+
 TEST(real_disk, a_full_device_is_told_apart) {
   real_clock time;
   seeded_random randomness(1);

@@ -7,12 +7,14 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -177,6 +179,7 @@ class real_disk final : public disk {
     }
     changed_.notify_all();
     if (committer_.joinable()) committer_.join();
+    for (const auto& [directory, descriptor] : claims_) ::close(descriptor);
   }
 
   result<file_ref> open(const std::string& path, open_mode mode) override {
@@ -232,6 +235,23 @@ class real_disk final : public disk {
     return ::stat(path.c_str(), &status) == 0;
   }
 
+  result<void> claim(const std::string& directory) override {
+    if (claims_.contains(directory)) return {};
+    const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return failed("open", directory, errno);
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      const int why = errno;
+      ::close(descriptor);
+      if (why == EWOULDBLOCK) {
+        return fail(errc::already_exists, directory + " is in use by another server", "stop that one, or choose another store directory");
+      }
+      // A file system without locks: nothing is said about who else is there.
+      return why == ENOLCK || why == EOPNOTSUPP || why == ENOSYS ? result<void>() : result<void>(failed("lock", directory, why));
+    }
+    claims_.emplace(directory, descriptor);
+    return {};
+  }
+
   void submit(disk_batch batch, completion done) override {
     {
       const std::scoped_lock lock(mutex_);
@@ -278,6 +298,7 @@ class real_disk final : public disk {
   shard& owner_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read and written on the loop's thread
   std::thread committer_;
+  std::map<std::string, int> claims_;  // directory -> descriptor that holds its lock
 
   // --- guarded by mutex_ ---
   std::mutex mutex_;

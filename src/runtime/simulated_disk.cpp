@@ -208,6 +208,7 @@ class attached_disk final : public disk {
     return entries;
   }
 
+  result<void> claim(const std::string&) override { return {}; }  // a machine has one disk, and a disk one process
   bool exists(const std::string& path) override { return alive() && machine_->files.find(path) != nullptr; }
 
   void submit(disk_batch batch, completion done) override {

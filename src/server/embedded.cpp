@@ -81,10 +81,11 @@ result<embedded> embedded::start(embedded_options asked) {
     settings.config_digest = digest_of(*tree);
   }
   if (!asked.name_.empty()) settings.server_name = asked.name_;
-  settings.host = asked.host_;
-  settings.port = asked.port_;
-  settings.listen_on_network = asked.port_ != 0;
-  settings.http_port = asked.http_port_;
+  const bool from_file = !asked.config_file_.empty();
+  if (asked.host_ || !from_file) settings.host = asked.host_.value_or("127.0.0.1");
+  if (asked.port_ || !from_file) settings.port = asked.port_.value_or(0);
+  settings.listen_on_network = settings.port != 0;
+  if (asked.http_port_) settings.http_port = *asked.http_port_;
   settings.jetstream.enabled = settings.jetstream.enabled || asked.jetstream_;
   if (!asked.store_directory_.empty()) settings.jetstream.store_directory = asked.store_directory_;
   settings.in_process_name = settings.server_name.empty() ? "server" : settings.server_name;

@@ -1,5 +1,7 @@
 #include <tern/server/embedded.hpp>
 
+#include "runtime/host/files.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,6 +46,29 @@ TEST(embedded, tells_why_it_cannot_start) {
   const auto second = embedded::start(embedded_options().port(first->port()));
   ASSERT_FALSE(second.has_value());
   EXPECT_THAT(second.error().message(), testing::HasSubstr("in use"));
+}
+
+TEST(embedded, a_store_directory_belongs_to_one_server_at_a_time) {
+  const runtime::host::scratch_directory scratch;
+  const auto options = [&] { return embedded_options().jetstream(true).store_directory(scratch.path()); };
+  auto first = embedded::start(options());
+  ASSERT_TRUE(first.has_value()) << first.error().message();
+  const auto second = embedded::start(options());
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().message(), testing::HasSubstr("in use by another server"));
+  first->stop();
+  EXPECT_TRUE(embedded::start(options()).has_value());
+}
+
+TEST(embedded, what_is_not_set_comes_from_the_configuration_file) {
+  const runtime::host::scratch_directory scratch;
+  const std::string file = scratch.path() + "/server.conf";
+  ASSERT_TRUE(runtime::host::write_text_file(file, "listen: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nserver_name: filed\n").has_value());
+  auto server = embedded::start(embedded_options().config_file(file));
+  ASSERT_TRUE(server.has_value()) << server.error().message();
+  EXPECT_NE(server->port(), 0);
+  EXPECT_NE(server->http_port(), 0);
+  EXPECT_EQ(server->in_process_url(), "inproc://filed");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ result<std::unique_ptr<store>> store::open(runtime::disk* disk, store_options op
 
 result<void> store_recovery::run() {
   if (auto outcome = make_folders(); !outcome) return outcome;
+  if (auto outcome = disk_.claim(store_.core_.options.directory); !outcome) return outcome;
   read_catalog();
   read_streams();
   read_journals();

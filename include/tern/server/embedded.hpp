@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,11 @@ class embedded_options {
  public:
   /// The name in INFO and monitoring; the server id when empty.
   embedded_options& name(std::string value) { name_ = std::move(value); return *this; }
+  /// Default: the configuration file's host, without a file 127.0.0.1.
   embedded_options& host(std::string value) { host_ = std::move(value); return *this; }
-  /// A TCP port for clients: -1 takes a free one, 0 (the default) none at all.
+  /// A TCP port for clients: -1 takes a free one, 0 none at all. Default: the configuration file's port, without a file none.
   embedded_options& port(int value) { port_ = value; return *this; }
-  /// The monitoring port: -1 takes a free one, 0 (the default) none.
+  /// The monitoring port: -1 takes a free one, 0 none. Default: the configuration file's, else none.
   embedded_options& http_port(int value) { http_port_ = value; return *this; }
   embedded_options& jetstream(bool enabled) { jetstream_ = enabled; return *this; }
   /// Where streams are kept; a directory below the temporary one when empty.
@@ -46,8 +48,9 @@ class embedded_options {
 
  private:
   friend class embedded;
-  std::string name_, host_ = "127.0.0.1", store_directory_, config_file_;
-  int port_ = 0, http_port_ = 0;
+  std::string name_, store_directory_, config_file_;
+  std::optional<std::string> host_;
+  std::optional<int> port_, http_port_;
   bool jetstream_ = false;
   std::function<void(std::string_view, std::string_view)> log_;
 };

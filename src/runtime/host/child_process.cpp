@@ -2,13 +2,13 @@
 
 #include "runtime/host/process.hpp"
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 
 #include <condition_variable>
 #include <deque>
@@ -48,8 +48,12 @@ struct pipe_ends {
     read = both[0], write = both[1];
     return true;
   }
-  void close_read() { if (read >= 0) ::close(std::exchange(read, -1)); }
-  void close_write() { if (write >= 0) ::close(std::exchange(write, -1)); }
+  void close_read() {
+    if (read >= 0) ::close(std::exchange(read, -1));
+  }
+  void close_write() {
+    if (write >= 0) ::close(std::exchange(write, -1));
+  }
   ~pipe_ends() {
     close_read();
     close_write();
@@ -59,7 +63,8 @@ struct pipe_ends {
 }  // namespace
 
 std::optional<std::string> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  if (name.find('/') != std::string::npos)
+    return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
   const std::string path = environment_variable("PATH").value_or("");
   for (std::string_view rest = path; !rest.empty();) {
     const std::size_t colon = rest.find(':');
@@ -109,7 +114,8 @@ struct child_process::implementation {
       if (got == 0 || (got < 0 && errno != EINTR)) break;
     }
     siginfo_t unused;
-    while (::waitid(P_PID, static_cast<id_t>(process), &unused, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+    while (::waitid(P_PID, static_cast<id_t>(process), &unused, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
     std::lock_guard lock(mutex);
     int status = 0;
     ::waitpid(process, &status, 0);
@@ -158,7 +164,8 @@ result<child_process> child_process::start(const std::string& program, const std
   problem.close_write();
   made->reader = std::thread([raw = made.get()] { raw->read_all(); });
   int why = 0;
-  if (::read(problem.read, &why, sizeof why) == sizeof why) return fail(errc::io_error, program + ": " + std::strerror(why));
+  if (::read(problem.read, &why, sizeof why) == sizeof why)
+    return fail(errc::io_error, program + ": " + std::strerror(why));
   return child_process(std::move(made));
 }
 

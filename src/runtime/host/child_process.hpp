@@ -28,8 +28,8 @@ class child_process {
   int process_id() const;
   bool running() const;
 
-  // The first line with `part` in it, whether it came before or comes now. errc::timeout, and errc::closed when the program
-  // ended without it; both carry the end of what it wrote.
+  // The first line with `part` in it, whether it came before or comes now. errc::timeout, and errc::closed when the
+  // program ended without it; both carry the end of what it wrote.
   result<std::string> wait_for_line(std::string_view part, nanoseconds patience) const;
   // The end of what it wrote so far.
   std::string output() const;

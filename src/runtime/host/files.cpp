@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,25 +148,6 @@ scratch_directory::scratch_directory() : path_(temporary_directory() + "/tern-XX
 scratch_directory::~scratch_directory() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
-
-result<file_lock> file_lock::acquire(const std::string& path) {
-  file_lock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-  if (lock.descriptor_ < 0) return failed("open", path, errno);
-  if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) < 0) {
-    if (errno == EWOULDBLOCK) return fail(errc::already_exists, "lock " + path + ": held by another process");
-    return failed("lock", path, errno);
-  }
-  return lock;
-}
-
-file_lock::file_lock(file_lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-file_lock& file_lock::operator=(file_lock&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-file_lock::~file_lock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace tern::runtime::host

@@ -45,17 +45,4 @@ class scratch_directory {
   std::string path_;
 };
 
-// An advisory lock on a file, so that two servers never share a store. Released on destruction.
-class file_lock {
- public:
-  static result<file_lock> acquire(const std::string& path);  // errc::already_exists when somebody else holds it
-  file_lock(file_lock&& other) noexcept;
-  file_lock& operator=(file_lock&& other) noexcept;
-  ~file_lock();
-
- private:
-  explicit file_lock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_ = -1;
-};
-
 }  // namespace tern::runtime::host

@@ -57,19 +57,5 @@ TEST(host_files, directories_are_made_and_removed_with_their_owner) {
   EXPECT_FALSE(is_directory(gone));
 }
 
-TEST(host_files, a_lock_is_held_by_one_at_a_time) {
-  const scratch_directory scratch;
-  const std::string path = scratch.path() + "/lock";
-  {
-    auto first = file_lock::acquire(path);
-    ASSERT_TRUE(first.has_value());
-    const file_lock moved = std::move(*first);
-    const auto second = file_lock::acquire(path);
-    ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().code(), errc::already_exists);
-  }
-  EXPECT_TRUE(file_lock::acquire(path).has_value());
-}
-
 }  // namespace
 }  // namespace tern::runtime::host
