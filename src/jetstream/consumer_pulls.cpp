@@ -128,7 +128,8 @@ bool consumer::admit_no_wait(const pull_request& asked, std::string_view reply) 
     send_status(reply, 404, "No Messages");
     return false;
   }
-  if (available > 0 && !pulls_.empty()) {
+  // Only a refusal is worth looking at every request for.
+  if (available > 0 && available < pulls_.messages_wanted()) {
     drop_dead_pulls();
     if (available < pulls_.messages_wanted()) {
       send_status(reply, 408, "Requests Pending");
