@@ -18,9 +18,12 @@ boost::asio::awaitable<std::variant<captured, outcome>> capture(const payment& w
   if (attempt > 1) log::info("seen before", {{"payment", what.id}, {"delivered", attempt}});
   const charge answered = co_await bank->capture(what);  // named first: gcc 12 breaks `switch (co_await ...)`
   switch (answered) {
-    case charge::ok: break;
-    case charge::busy: co_return retry_after(bank->back_off());  // past its rate limit: the server holds it that long
-    case charge::unavailable: co_return retry();                 // no answer: again at once
+    case charge::ok:
+      break;
+    case charge::busy:
+      co_return retry_after(bank->back_off());  // past its rate limit: the server holds it that long
+    case charge::unavailable:
+      co_return retry();  // no answer: again at once
     case charge::declined:
       log::warn("card declined, payment given up", {{"payment", what.id}});
       co_return drop();  // the next attempt would get the same answer
@@ -37,7 +40,8 @@ outcome refresh(const captured& what) {
 
 // What is the same for every variant of the capture.
 auto capturing(const settings& with) {
-  return subscriber(jetstream("payments.authorized").stream("PAYMENTS").durable("capture").ack_wait(with.ack_wait), capture)
+  return subscriber(jetstream("payments.authorized").stream("PAYMENTS").durable("capture").ack_wait(with.ack_wait),
+                    capture)
       .name("capture")
       .workers(with.workers)
       .reply<captured>();

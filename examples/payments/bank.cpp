@@ -36,7 +36,8 @@ boost::asio::awaitable<charge> bank::capture(const payment& what) {
   if (what.card == "throws-once" && call == 1) throw std::runtime_error("the line to the bank is dead");
   const charge answered = answer(what.card, call);
   // The second charge under one id is the first one again.
-  if (answered == charge::ok && charged_.emplace(what.id, what.amount_cents).second) charged_cents_ += what.amount_cents;
+  if (answered == charge::ok && charged_.emplace(what.id, what.amount_cents).second)
+    charged_cents_ += what.amount_cents;
   co_return answered;
 }
 

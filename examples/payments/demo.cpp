@@ -117,7 +117,8 @@ class shown_log final : public service::log_sink {
 
 // What the file must lead to, by its cards; a line that is no payment is malformed.
 std::map<std::string, int> expectation(const std::vector<std::string>& lines) {
-  std::map<std::string, int> expected{{"captured", 0}, {"dropped", 0}, {"malformed", 0}, {"dead-lettered", 0}, {"retried", 0}};
+  std::map<std::string, int> expected{
+      {"captured", 0}, {"dropped", 0}, {"malformed", 0}, {"dead-lettered", 0}, {"retried", 0}};
   for (const auto& line : lines) {
     const auto payment = tern::codec::read_json<payments::payment>(line);
     if (!payment) {
@@ -160,7 +161,8 @@ void print_ways_in(const std::string& url) {
       "  python3 -c \"import asyncio, nats\n"
       "  async def main():\n"
       "      nc = await nats.connect('%s')\n"
-      "      print(await nc.jetstream().publish('payments.authorized', b'{\\\"id\\\":101,\\\"card\\\":\\\"4111\\\",\\\"amount_cents\\\":5}'))\n"
+      "      print(await nc.jetstream().publish('payments.authorized', "
+      "b'{\\\"id\\\":101,\\\"card\\\":\\\"4111\\\",\\\"amount_cents\\\":5}'))\n"
       "      await nc.close()\n"
       "  asyncio.run(main())\"\n\n"
       "Ctrl-C ends it.\n",
@@ -222,7 +224,8 @@ int demonstrate(const arguments& told, const std::vector<std::string>& lines) {
 
   for (const auto& line : lines) {
     seen.show("published", line);
-    if (auto stored = streams.publish("payments.authorized", line).get(); !stored) give_up("publishing", stored.error());
+    if (auto stored = streams.publish("payments.authorized", line).get(); !stored)
+      give_up("publishing", stored.error());
   }
   const auto expected = expectation(lines);
   const auto patience = std::chrono::seconds(20) + std::chrono::seconds(static_cast<int>(5 * told.busy_delay));

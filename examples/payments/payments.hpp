@@ -54,7 +54,7 @@ class bank {
   charge answer(std::string_view card, int call) const;
 
   std::chrono::nanoseconds back_off_, slowness_;
-  std::map<std::uint64_t, int> calls_;             // by payment
+  std::map<std::uint64_t, int> calls_;              // by payment
   std::map<std::uint64_t, std::uint64_t> charged_;  // by payment: cents
   std::uint64_t charged_cents_ = 0;
 };
@@ -63,13 +63,13 @@ class bank {
 
 struct settings {
   std::string url = "nats://localhost:4222";
-  std::shared_ptr<payments::bank> bank;                      // default: one of its own
+  std::shared_ptr<payments::bank> bank;                            // default: one of its own
   std::chrono::nanoseconds busy_delay = std::chrono::seconds(30);  // of its own bank
-  std::chrono::nanoseconds ack_wait = std::chrono::seconds(60);  // above the slowest answer of the bank
-  std::size_t workers = 1;                                   // payments at once
-  bool keep_alive = false;                                   // or tell the server that we are still at it
-  bool capped = true;                                        // five attempts, then payments.dead
-  std::shared_ptr<tern::service::log_sink> log;              // default: the standard error stream
+  std::chrono::nanoseconds ack_wait = std::chrono::seconds(60);    // above the slowest answer of the bank
+  std::size_t workers = 1;                                         // payments at once
+  bool keep_alive = false;                                         // or tell the server that we are still at it
+  bool capped = true;                                              // five attempts, then payments.dead
+  std::shared_ptr<tern::service::log_sink> log;                    // default: the standard error stream
 };
 
 /// The streams PAYMENTS and PAYMENTS_DEAD must exist when it starts.

@@ -43,11 +43,16 @@ std::string describe_source(const registration& what) {
 
 std::string_view to_word(health_status status) {
   switch (status) {
-    case health_status::running: return "running";
-    case health_status::shutting_down: return "shutting_down";
-    case health_status::stopped: return "stopped";
-    case health_status::failed: return "failed";
-    case health_status::degraded: return "degraded";
+    case health_status::running:
+      return "running";
+    case health_status::shutting_down:
+      return "shutting_down";
+    case health_status::stopped:
+      return "stopped";
+    case health_status::failed:
+      return "failed";
+    case health_status::degraded:
+      return "degraded";
   }
   return "unknown";
 }
@@ -64,11 +69,13 @@ std::string app::describe() const {
   for (const auto& broker : definition_->brokers) {
     text += "broker " + broker.name + "\n";
     for (const auto& each : broker.registrations) {
-      text += "  " + each.options.name + "  subject " + each.subject() + "  " + detail::describe_source(each) + "  workers " + std::to_string(each.options.workers);
+      text += "  " + each.options.name + "  subject " + each.subject() + "  " + detail::describe_source(each) +
+              "  workers " + std::to_string(each.options.workers);
       if (each.options.batch) text += "  batch " + std::to_string(*each.options.batch);
       if (each.options.max_attempts) text += "  max_attempts " + std::to_string(*each.options.max_attempts);
       if (!each.options.dead_letter.empty()) text += "  dead_letter " + each.options.dead_letter;
-      for (const auto& reply : each.replies) text += "  reply " + (reply.subject.empty() ? "to the inbox" : reply.subject);
+      for (const auto& reply : each.replies)
+        text += "  reply " + (reply.subject.empty() ? "to the inbox" : reply.subject);
       text += "\n";
     }
   }
@@ -81,14 +88,16 @@ client::operation<running_app> app::start() {
   guard->core = std::make_shared<detail::app_core>(std::move(definition_), guard->loop->loop());
   auto waiter = std::make_shared<client::detail::operation_state<running_app>>(guard->loop->loop().shard);
   guard->loop->loop().shard->post([guard, waiter] {
-    boost::asio::co_spawn(guard->core->executor(), guard->core->start_up(), [guard, waiter](std::exception_ptr problem, result<void> done) {
-      if (problem) done = fail(errc::handler_failed, "a start-up hook threw");
-      if (done) {
-        waiter->complete(running_app(std::shared_ptr<detail::app_core>(guard, guard->core.get())));
-      } else {
-        waiter->complete(std::unexpected(std::move(done).error()));
-      }
-    });
+    boost::asio::co_spawn(
+        guard->core->executor(), guard->core->start_up(),
+        [guard, waiter](std::exception_ptr problem, result<void> done) {
+          if (problem) done = fail(errc::handler_failed, "a start-up hook threw");
+          if (done) {
+            waiter->complete(running_app(std::shared_ptr<detail::app_core>(guard, guard->core.get())));
+          } else {
+            waiter->complete(std::unexpected(std::move(done).error()));
+          }
+        });
   });
   guard->loop->start();
   return client::operation<running_app>(std::move(waiter));
@@ -111,7 +120,8 @@ struct foreground {
   }
   void on_signal(runtime::host::process_signal which) {
     if (++signals_seen == 1) {
-      boost::asio::co_spawn(loop.loop().shard->context(), core->shut_down(), [this](std::exception_ptr, result<void> how) { end(std::move(how)); });
+      boost::asio::co_spawn(loop.loop().shard->context(), core->shut_down(),
+                            [this](std::exception_ptr, result<void> how) { end(std::move(how)); });
       return;
     }
     exit_code = which == runtime::host::process_signal::interrupt ? 130 : 143;
@@ -134,9 +144,9 @@ boost::asio::awaitable<void> serve(foreground& running) {
 result<void> run_in_foreground(std::unique_ptr<detail::app_definition> definition, int& exit_code) {
   foreground running;
   running.core = std::make_shared<detail::app_core>(std::move(definition), running.loop.loop());
-  running.signals = runtime::host::watch_signals(*running.loop.loop().shard,
-                                                 {runtime::host::process_signal::interrupt, runtime::host::process_signal::terminate},
-                                                 [&](runtime::host::process_signal which) { running.on_signal(which); });
+  running.signals = runtime::host::watch_signals(
+      *running.loop.loop().shard, {runtime::host::process_signal::interrupt, runtime::host::process_signal::terminate},
+      [&](runtime::host::process_signal which) { running.on_signal(which); });
   boost::asio::co_spawn(running.loop.loop().shard->context(), serve(running), [&](std::exception_ptr problem) {
     if (problem) running.end(fail(errc::handler_failed, "a hook threw"));
   });
@@ -179,9 +189,13 @@ int run_main(int argc, char** argv, app (*make)()) {
 
 client::operation<error> running_app::stopping() { return core_->wait_for_failure(); }
 service::health running_app::health() const { return core_->health(); }
-service::publisher running_app::publisher(std::string_view broker) const { return service::publisher(core_->link(broker)); }
+service::publisher running_app::publisher(std::string_view broker) const {
+  return service::publisher(core_->link(broker));
+}
 boost::asio::any_io_executor running_app::executor() const { return core_->executor(); }
-std::optional<subscription_counters> running_app::counters(std::string_view subscription) const { return core_->counters(subscription); }
+std::optional<subscription_counters> running_app::counters(std::string_view subscription) const {
+  return core_->counters(subscription);
+}
 client::operation<void> running_app::shutdown() { return core_->request_shutdown(); }
 
 // --- time by the application's clock ---

@@ -41,7 +41,8 @@ error thrown_by(std::string_view hook) {
 app_core* current_app() { return app_of_this_thread; }
 void set_current_app(app_core* app) { app_of_this_thread = app; }
 
-app_core::app_core(std::unique_ptr<app_definition> definition, app_loop loop) : definition_(std::move(definition)), loop_(loop) {
+app_core::app_core(std::unique_ptr<app_definition> definition, app_loop loop)
+    : definition_(std::move(definition)), loop_(loop) {
   sink_ = definition_->sink ? definition_->sink : standard_error_sink();
   for (const auto& broker : definition_->brokers) links_.push_back(std::make_shared<broker_link>(broker.name));
 }
@@ -99,7 +100,8 @@ boost::asio::awaitable<result<void>> app_core::connect_brokers() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     client::options options = definition_->brokers[i].connect;
     if (options.get().name.empty()) options.name(definition_->name);
-    options.on_event([weak = weak_from_this(), broker = links_[i]->name(), own = options.get().on_event](const client::connection_event& event) {
+    options.on_event([weak = weak_from_this(), broker = links_[i]->name(),
+                      own = options.get().on_event](const client::connection_event& event) {
       if (const auto self = weak.lock()) self->on_connection_event(broker, event);
       if (own) own(event);
     });
@@ -120,7 +122,8 @@ boost::asio::awaitable<result<void>> app_core::open_subscriptions() {
       };
       subscriptions_.push_back(std::make_shared<subscription_loop>(
           *this, links_[i], each,
-          pick(each.options.on_decode_failure, broker.on_decode_failure, definition_->on_decode_failure, failure_action::drop()),
+          pick(each.options.on_decode_failure, broker.on_decode_failure, definition_->on_decode_failure,
+               failure_action::drop()),
           pick(each.options.on_panic, broker.on_panic, definition_->on_panic, failure_action::fail_fast())));
       auto opened = co_await subscriptions_.back()->open();
       if (!opened) co_return opened;
@@ -153,7 +156,8 @@ boost::asio::awaitable<result<void>> app_core::run_after_startup() {
   co_return result<void>();
 }
 
-// A lost connection is no failure: the client reconnects. Until then nothing is ready; what Core missed is said once (18).
+// A lost connection is no failure: the client reconnects. Until then nothing is ready; what Core missed is said once
+// (18).
 void app_core::on_connection_event(const std::string& broker, const client::connection_event& event) {
   using kind = client::connection_event::kind;
   const std::string place = "broker " + broker;
@@ -163,9 +167,12 @@ void app_core::on_connection_event(const std::string& broker, const client::conn
   } else if (event.what == kind::reconnected) {
     clear_degraded(place);
     log(log_level::warn, "connected again, Core messages of the gap are lost",
-        {{"broker", broker}, {"server", event.server}, {"gap_ms", std::chrono::duration_cast<std::chrono::milliseconds>(event.gap).count()}});
+        {{"broker", broker},
+         {"server", event.server},
+         {"gap_ms", std::chrono::duration_cast<std::chrono::milliseconds>(event.gap).count()}});
   } else if (event.what == kind::slow_consumer) {
-    log(log_level::warn, "messages are dropped, a subscription's buffer is full", {{"broker", broker}, {"subject", event.subject}});
+    log(log_level::warn, "messages are dropped, a subscription's buffer is full",
+        {{"broker", broker}, {"subject", event.subject}});
   } else if (event.what == kind::server_error) {
     log(log_level::warn, "the server reports an error", {{"broker", broker}, {"error", event.reason.message()}});
   } else if (event.what == kind::closed && !stopping_) {
@@ -213,7 +220,8 @@ boost::asio::awaitable<result<void>> app_core::shut_down_once() {
   result<void> done;
   if (late) {
     const activity left = what_is_going_on();
-    log(log_level::warn, "shutdown took too long, handlers were cancelled", {{"handlers", left.running_handlers}, {"continuations", left.continuations}});
+    log(log_level::warn, "shutdown took too long, handlers were cancelled",
+        {{"handlers", left.running_handlers}, {"continuations", left.continuations}});
     done = fail(errc::shutdown_timeout, "handlers did not end in time");
   }
   co_await close_brokers();
@@ -255,7 +263,8 @@ boost::asio::awaitable<void> app_core::close_brokers() {
     if (!was_open) continue;
     if (link->connection().state() == client::connection_state::connected) {
       if (auto flushed = co_await link->connection().flush(); !flushed) {
-        log(log_level::warn, "the last acknowledgements may be lost", {{"broker", link->name()}, {"error", flushed.error().message()}});
+        log(log_level::warn, "the last acknowledgements may be lost",
+            {{"broker", link->name()}, {"error", flushed.error().message()}});
       }
     }
     (void)co_await link->connection().close();
@@ -405,7 +414,8 @@ client::operation<error> app_core::wait_for_failure() {
 client::operation<void> app_core::request_shutdown() {
   auto waiter = std::make_shared<client::detail::operation_state<void>>(loop_.shard);
   loop_.shard->post([self = shared_from_this(), waiter] {
-    boost::asio::co_spawn(self->executor(), self->shut_down(), [waiter](std::exception_ptr, result<void> done) { waiter->complete(std::move(done)); });
+    boost::asio::co_spawn(self->executor(), self->shut_down(),
+                          [waiter](std::exception_ptr, result<void> done) { waiter->complete(std::move(done)); });
   });
   return client::operation<void>(std::move(waiter));
 }

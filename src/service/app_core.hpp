@@ -1,5 +1,5 @@
-// A started application: its state, its brokers, its subscriptions, and the order in which they come and go. Lives on one
-// loop; shared by the handles that were given out. (service 2, 15)
+// A started application: its state, its brokers, its subscriptions, and the order in which they come and go. Lives on
+// one loop; shared by the handles that were given out. (service 2, 15)
 #pragma once
 
 #include "service/app_loop.hpp"
@@ -34,9 +34,10 @@ class delivery_observer {
  public:
   virtual ~delivery_observer() = default;
   virtual void on_delivery(std::string_view subscription, const context& delivery) = 0;
-  // `settled`: what the broker accepted: "acked", "nacked", "terminated", "unsupported", "unsettled", or an error's text.
-  virtual void on_outcome(std::string_view subscription, const context& delivery, const handled& made, const outcome& final,
-                          std::string_view settled) = 0;
+  // `settled`: what the broker accepted: "acked", "nacked", "terminated", "unsupported", "unsettled", or an error's
+  // text.
+  virtual void on_outcome(std::string_view subscription, const context& delivery, const handled& made,
+                          const outcome& final, std::string_view settled) = 0;
   virtual void on_batch(std::string_view subscription, std::size_t size) = 0;
 };
 
@@ -70,11 +71,11 @@ class app_core : public std::enable_shared_from_this<app_core> {
   bool stopping() const { return stopping_; }
 
   // --- for handles; any thread where marked ---
-  service::health health() const;                                            // any thread
-  std::shared_ptr<broker_link> link(std::string_view name) const;            // any thread, set when constructed
+  service::health health() const;                                  // any thread
+  std::shared_ptr<broker_link> link(std::string_view name) const;  // any thread, set when constructed
   std::optional<subscription_counters> counters(std::string_view subscription) const;
-  client::operation<error> wait_for_failure();                               // any thread
-  client::operation<void> request_shutdown();                                // any thread
+  client::operation<error> wait_for_failure();  // any thread
+  client::operation<void> request_shutdown();   // any thread
   const std::optional<error>& failure() const { return failure_; }
   activity what_is_going_on() const;
   void observe(delivery_observer* watcher) { observer_ = watcher; }
@@ -99,12 +100,12 @@ class app_core : public std::enable_shared_from_this<app_core> {
   std::unique_ptr<app_definition> definition_;
   app_loop loop_;
   erased_state state_;
-  std::vector<std::shared_ptr<broker_link>> links_;                 // in order of registration
+  std::vector<std::shared_ptr<broker_link>> links_;  // in order of registration
   std::vector<std::shared_ptr<subscription_loop>> subscriptions_;
   delivery_observer* observer_ = nullptr;
   std::shared_ptr<log_sink> sink_;
   std::size_t continuations_ = 0;
-  std::vector<std::weak_ptr<paused>> pauses_;                       // so that a crash ends them
+  std::vector<std::weak_ptr<paused>> pauses_;  // so that a crash ends them
   bool stopping_ = false;
   bool started_ = false;
   std::optional<error> failure_;
@@ -114,7 +115,7 @@ class app_core : public std::enable_shared_from_this<app_core> {
   bool shutdown_running_ = false;
   std::optional<result<void>> shutdown_result_;
 
-  mutable std::mutex mutex_;                                         // guards what handles of other threads read:
+  mutable std::mutex mutex_;  // guards what handles of other threads read:
   service::health health_;
   std::vector<std::shared_ptr<client::detail::operation_state<error>>> failure_waiters_;
   std::map<std::string, std::string, std::less<>> degraded_;

@@ -1,5 +1,5 @@
-// The executor of an application that shares its thread with others, as in tests: whatever runs through it finds its own
-// application in current_app(), also after a coroutine was suspended.
+// The executor of an application that shares its thread with others, as in tests: whatever runs through it finds its
+// own application in current_app(), also after a coroutine was suspended.
 #pragma once
 
 #include "service/app_core.hpp"
@@ -15,10 +15,13 @@ namespace tern::service::detail {
 // Always posts, so that one application's work never runs inside another's.
 class app_executor {
  public:
-  app_executor(boost::asio::io_context& context, std::weak_ptr<app_core> app) : context_(&context), app_(std::move(app)) {}
+  app_executor(boost::asio::io_context& context, std::weak_ptr<app_core> app)
+      : context_(&context), app_(std::move(app)) {}
 
   boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept { return *context_; }
-  static constexpr boost::asio::execution::blocking_t::never_t query(boost::asio::execution::blocking_t) noexcept { return {}; }
+  static constexpr boost::asio::execution::blocking_t::never_t query(boost::asio::execution::blocking_t) noexcept {
+    return {};
+  }
 
   template <class Work>
   void execute(Work&& work) const {

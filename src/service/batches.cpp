@@ -13,7 +13,8 @@ constexpr int consumer_not_found = 10014;
 constexpr int stream_not_found = 10059;
 
 bool is_gone(const error& problem) {
-  return problem.code() == errc::consumer_deleted || problem.api_code() == consumer_not_found || problem.api_code() == stream_not_found;
+  return problem.code() == errc::consumer_deleted || problem.api_code() == consumer_not_found ||
+         problem.api_code() == stream_not_found;
 }
 
 }  // namespace
@@ -138,7 +139,8 @@ boost::asio::awaitable<void> subscription_loop::handle_batch(std::vector<client:
   } else {
     what_.handler->run_batch_now(deliveries, made);
   }
-  const auto decoded = std::count_if(made.begin(), made.end(), [](const handled& each) { return each.how != handled_how::decode_failed; });
+  const auto decoded = std::count_if(made.begin(), made.end(),
+                                     [](const handled& each) { return each.how != handled_how::decode_failed; });
   if (app_.observer() != nullptr && decoded != 0) app_.observer()->on_batch(name(), static_cast<std::size_t>(decoded));
   for (std::size_t i = 0; i < works.size(); ++i) {
     delivery_work& work = *works[i];

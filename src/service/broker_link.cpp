@@ -9,8 +9,11 @@ void broker_link::open(client::connection connection) {
 }
 
 result<void> broker_link::may_publish(std::string_view subject) {
-  if (phase_ == phase::not_started) return fail(errc::not_started, "publish to " + std::string(subject) + ": broker " + name_ + " is not connected yet");
-  if (phase_ == phase::closed) return fail(errc::closed, "publish to " + std::string(subject) + ": broker " + name_ + " is closed");
+  if (phase_ == phase::not_started)
+    return fail(errc::not_started,
+                "publish to " + std::string(subject) + ": broker " + name_ + " is not connected yet");
+  if (phase_ == phase::closed)
+    return fail(errc::closed, "publish to " + std::string(subject) + ": broker " + name_ + " is closed");
   if (const auto found = injected_.find(subject); found != injected_.end() && !found->second.empty()) {
     error why = std::move(found->second.front());
     found->second.pop_front();
@@ -51,14 +54,16 @@ namespace tern::service {
 
 boost::asio::awaitable<result<published>> publisher::fail_with(error why) { co_return std::unexpected(std::move(why)); }
 
-boost::asio::awaitable<result<published>> publisher::publish_bytes(std::string subject, std::string payload, bool confirmed,
-                                                                   publish_options with, std::string_view content_type) {
+boost::asio::awaitable<result<published>> publisher::publish_bytes(std::string subject, std::string payload,
+                                                                   bool confirmed, publish_options with,
+                                                                   std::string_view content_type) {
   const auto link = link_;
   if (!link) co_return fail(errc::not_found, "publish to " + subject + ": the application has no broker of that name");
   client::headers headers = with.headers();
   if (!content_type.empty() && !headers.get("Content-Type")) headers.add("Content-Type", content_type);
   if (!with.message_id().empty()) headers.set("Nats-Msg-Id", with.message_id());
-  if (with.expect_last_sequence()) headers.set("Nats-Expected-Last-Sequence", std::to_string(*with.expect_last_sequence()));
+  if (with.expect_last_sequence())
+    headers.set("Nats-Expected-Last-Sequence", std::to_string(*with.expect_last_sequence()));
   if (confirmed) co_return co_await link->send_confirmed(std::move(subject), std::move(payload), std::move(headers));
   if (auto sent = link->send(subject, payload, headers); !sent) co_return std::unexpected(std::move(sent).error());
   co_return published{};
@@ -68,7 +73,8 @@ boost::asio::awaitable<result<client::message>> publisher::request_bytes(std::st
                                                                          std::chrono::nanoseconds timeout) {
   const auto link = link_;
   if (!link) co_return fail(errc::not_found, "request to " + subject + ": the application has no broker of that name");
-  if (link->state() == detail::broker_link::phase::not_started) co_return fail(errc::not_started, "request to " + subject);
+  if (link->state() == detail::broker_link::phase::not_started)
+    co_return fail(errc::not_started, "request to " + subject);
   if (link->state() == detail::broker_link::phase::closed) co_return fail(errc::closed, "request to " + subject);
   client::request_options options;
   options.timeout(timeout);

@@ -35,7 +35,8 @@ class broker_link {
   // Over Core: handed to the connection when this returns.
   result<void> send(std::string_view subject, std::string_view payload, const client::headers& with);
   // Into a stream: completes with its acknowledgement.
-  boost::asio::awaitable<result<published>> send_confirmed(std::string subject, std::string payload, client::headers with);
+  boost::asio::awaitable<result<published>> send_confirmed(std::string subject, std::string payload,
+                                                           client::headers with);
   // The answer to a delivery: no headers, not observed.
   result<void> settle(std::string_view ack_subject, std::string_view body) {
     if (settlements_to_drop_ != 0) return --settlements_to_drop_, result<void>();

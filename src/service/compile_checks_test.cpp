@@ -1,5 +1,5 @@
-// What must not compile, as far as that can be asked: options of the wrong model, phases of the builder, unnamed values.
-// (service 2.1, 3, 4.1, 11.2)
+// What must not compile, as far as that can be asked: options of the wrong model, phases of the builder, unnamed
+// values. (service 2.1, 3, 4.1, 11.2)
 #include <tern/service/app.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// One delivery from the handler's end to its settlement: policies, replies, cap, dead letter, settle. (service 5-7, 9, 10)
+// One delivery from the handler's end to its settlement: policies, replies, cap, dead letter, settle. (service 5-7, 9,
+// 10)
 #include "service/coroutines.hpp"
 #include "service/subscription_loop.hpp"
 
@@ -14,12 +15,17 @@ constexpr std::chrono::minutes dead_letter_backoff_most(1);
 
 outcome outcome_of(const failure_action& action) {
   switch (action.kind()) {
-    case failure_action::kinds::fail_fast: return outcome(outcome_kind::none);
+    case failure_action::kinds::fail_fast:
+      return outcome(outcome_kind::none);
     case failure_action::kinds::drop:
-    case failure_action::kinds::dead_letter: return drop();
-    case failure_action::kinds::retry: return retry();
-    case failure_action::kinds::retry_after: return retry_after(action.delay());
-    case failure_action::kinds::skip: return ack();
+    case failure_action::kinds::dead_letter:
+      return drop();
+    case failure_action::kinds::retry:
+      return retry();
+    case failure_action::kinds::retry_after:
+      return retry_after(action.delay());
+    case failure_action::kinds::skip:
+      return ack();
   }
   return outcome(outcome_kind::none);
 }
@@ -44,11 +50,12 @@ boost::asio::awaitable<void> subscription_loop::run(std::shared_ptr<delivery_wor
       work->timer->arm(app_.shard().now() + what_.options.timeout->first);
     }
     // A coroutine of its own, so that cancelling it does not cancel the settlement.
-    boost::asio::co_spawn(app_.executor(), run_handler(work),
-                          boost::asio::bind_cancellation_slot(work->cancel.slot(), [ended, work](std::exception_ptr problem) {
-                            if (problem) work->made.how = handled_how::cancelled;
-                            ended->complete({});
-                          }));
+    boost::asio::co_spawn(
+        app_.executor(), run_handler(work),
+        boost::asio::bind_cancellation_slot(work->cancel.slot(), [ended, work](std::exception_ptr problem) {
+          if (problem) work->made.how = handled_how::cancelled;
+          ended->complete({});
+        }));
     client::operation<void> handler_ended(ended);
     (void)co_await std::move(handler_ended);
     work->timer.reset();
@@ -75,16 +82,21 @@ outcome subscription_loop::decide(delivery_work& work) {
   if (made.how == handled_how::cancelled && !app_.stopping()) made.how = handled_how::threw;
   switch (made.how) {
     case handled_how::completed:
-      if (!made.error.empty()) app_.log(log_level::warn, made.error, {{"subscription", name()}, {"sequence", sequence}});
+      if (!made.error.empty())
+        app_.log(log_level::warn, made.error, {{"subscription", name()}, {"sequence", sequence}});
       return made.result;
     case handled_how::extract_failed:
       ++counters_.extract_failed;
       return made.result;
-    case handled_how::cancelled: return outcome(outcome_kind::none);
+    case handled_how::cancelled:
+      return outcome(outcome_kind::none);
     case handled_how::decode_failed:
       ++counters_.decode_failed;
       app_.log(log_level::warn, "payload could not be decoded",
-               {{"subscription", name()}, {"subject", delivery.subject()}, {"sequence", sequence}, {"error", made.error},
+               {{"subscription", name()},
+                {"subject", delivery.subject()},
+                {"sequence", sequence},
+                {"error", made.error},
                 {"bytes", delivery.payload().size()}});
       if (on_decode_failure_.kind() == failure_action::kinds::fail_fast) {
         app_.fail_fast(error(errc::decode_error, "subscription " + name() + ": " + made.error));
@@ -92,7 +104,8 @@ outcome subscription_loop::decide(delivery_work& work) {
       return outcome_of(on_decode_failure_);
     case handled_how::threw:
       ++counters_.threw;
-      app_.log(log_level::error, "handler threw", {{"subscription", name()}, {"sequence", sequence}, {"what", made.error}});
+      app_.log(log_level::error, "handler threw",
+               {{"subscription", name()}, {"sequence", sequence}, {"what", made.error}});
       if (on_panic_.kind() == failure_action::kinds::fail_fast) {
         app_.fail_fast(error(errc::handler_failed, "subscription " + name() + ": handler threw: " + made.error));
       }
@@ -122,7 +135,8 @@ void subscription_loop::settle_now(delivery_work& work) {
   if (!work.made.replies.empty() && work.made.result.kind() == outcome_kind::ack && !publish_core_replies(work)) {
     work.made.result = retry();
   }
-  const bool again = work.made.result.kind() == outcome_kind::retry || work.made.result.kind() == outcome_kind::retry_after;
+  const bool again =
+      work.made.result.kind() == outcome_kind::retry || work.made.result.kind() == outcome_kind::retry_after;
   if (again && past_cap(work) && what_.options.dead_letter.empty()) {
     app_.log(log_level::warn, "attempts are used up, dropped",
              {{"subscription", name()}, {"subject", work.delivery->subject()}, {"attempts", work.delivery->attempt()}});
@@ -139,8 +153,10 @@ boost::asio::awaitable<void> subscription_loop::settle_later(delivery_work& work
     if (!published) work.made.result = retry();
   }
   const outcome_kind kind = work.made.result.kind();
-  const bool decode_to_dead_letter = work.made.how == handled_how::decode_failed && on_decode_failure_.kind() == failure_action::kinds::dead_letter;
-  const bool panic_to_dead_letter = work.made.how == handled_how::threw && on_panic_.kind() == failure_action::kinds::dead_letter;
+  const bool decode_to_dead_letter =
+      work.made.how == handled_how::decode_failed && on_decode_failure_.kind() == failure_action::kinds::dead_letter;
+  const bool panic_to_dead_letter =
+      work.made.how == handled_how::threw && on_panic_.kind() == failure_action::kinds::dead_letter;
   if (decode_to_dead_letter || panic_to_dead_letter) {
     co_await give_up(work, decode_to_dead_letter ? "decode" : "exception");
   } else if ((kind == outcome_kind::retry || kind == outcome_kind::retry_after) && past_cap(work)) {
@@ -164,7 +180,8 @@ outcome subscription_loop::with_backoff(const delivery_work& work, outcome how) 
 
 // --- replies (7) ---
 
-client::headers subscription_loop::reply_headers(const delivery_work& work, std::size_t target, std::string_view content_type) const {
+client::headers subscription_loop::reply_headers(const delivery_work& work, std::size_t target,
+                                                 std::string_view content_type) const {
   client::headers made;
   if (!content_type.empty()) made.add("Content-Type", content_type);
   for (const std::string_view name : {"traceparent", "tracestate"}) {
@@ -188,7 +205,8 @@ bool subscription_loop::publish_core_replies(delivery_work& work) {
       continue;
     }
     if (auto sent = link_->send(subject, reply.payload, reply_headers(work, reply.target, reply.content_type)); !sent) {
-      app_.log(log_level::error, "reply failed", {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
+      app_.log(log_level::error, "reply failed",
+               {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
       return false;
     }
   }
@@ -202,13 +220,15 @@ boost::asio::awaitable<bool> subscription_loop::publish_replies(delivery_work& w
     if (subject.empty()) continue;
     result<void> sent;
     if (reply_confirmed_[reply.target]) {
-      auto acknowledged = co_await link_->send_confirmed(subject, reply.payload, reply_headers(work, reply.target, reply.content_type));
+      auto acknowledged =
+          co_await link_->send_confirmed(subject, reply.payload, reply_headers(work, reply.target, reply.content_type));
       if (!acknowledged) sent = std::unexpected(std::move(acknowledged).error());
     } else {
       sent = link_->send(subject, reply.payload, reply_headers(work, reply.target, reply.content_type));
     }
     if (!sent) {
-      app_.log(log_level::error, "reply failed", {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
+      app_.log(log_level::error, "reply failed",
+               {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
       co_return false;
     }
   }
@@ -224,7 +244,9 @@ boost::asio::awaitable<void> subscription_loop::give_up(delivery_work& work, std
   const auto sequence = from ? from->stream_sequence : 0;
   const std::uint64_t attempts = delivery.attempt();
   if (what_.options.dead_letter.empty()) {
-    app_.log(log_level::warn, "attempts are used up, dropped", {{"subscription", name()}, {"subject", delivery.subject()}, {"sequence", sequence}, {"attempts", attempts}});
+    app_.log(
+        log_level::warn, "attempts are used up, dropped",
+        {{"subscription", name()}, {"subject", delivery.subject()}, {"sequence", sequence}, {"attempts", attempts}});
     work.made.result = drop("attempts are used up");
     co_return;
   }
@@ -247,7 +269,8 @@ boost::asio::awaitable<void> subscription_loop::give_up(delivery_work& work, std
   }
   result<void> sent;
   if (what_.options.dead_letter_confirmed) {
-    auto acknowledged = co_await link_->send_confirmed(what_.options.dead_letter, std::string(delivery.payload()), headers);
+    auto acknowledged =
+        co_await link_->send_confirmed(what_.options.dead_letter, std::string(delivery.payload()), headers);
     if (!acknowledged) sent = std::unexpected(std::move(acknowledged).error());
   } else {
     sent = link_->send(what_.options.dead_letter, delivery.payload(), headers);
@@ -257,8 +280,12 @@ boost::asio::awaitable<void> subscription_loop::give_up(delivery_work& work, std
     ++counters_.dead_lettered;
     dead_letter_backoff_.erase(sequence);
     app_.log(log_level::warn, "given up, sent to the dead letter subject",
-             {{"subscription", name()}, {"subject", delivery.subject()}, {"sequence", sequence}, {"attempts", attempts},
-              {"dead_letter", what_.options.dead_letter}, {"reason", reason}});
+             {{"subscription", name()},
+              {"subject", delivery.subject()},
+              {"sequence", sequence},
+              {"attempts", attempts},
+              {"dead_letter", what_.options.dead_letter},
+              {"reason", reason}});
     work.made.result = drop("dead letter");
     co_return;
   }
@@ -279,11 +306,20 @@ void subscription_loop::send_settlement(delivery_work& work) {
   std::string body;
   std::string_view said;
   switch (how.kind()) {
-    case outcome_kind::ack: body = "+ACK", said = "acked"; break;
-    case outcome_kind::retry: body = "-NAK", said = "nacked"; break;
-    case outcome_kind::retry_after: body = "-NAK {\"delay\":" + std::to_string(how.delay().count()) + "}", said = "nacked"; break;
-    case outcome_kind::drop: body = term_body(how), said = "terminated"; break;
-    case outcome_kind::none: return settled(work, "unsettled");
+    case outcome_kind::ack:
+      body = "+ACK", said = "acked";
+      break;
+    case outcome_kind::retry:
+      body = "-NAK", said = "nacked";
+      break;
+    case outcome_kind::retry_after:
+      body = "-NAK {\"delay\":" + std::to_string(how.delay().count()) + "}", said = "nacked";
+      break;
+    case outcome_kind::drop:
+      body = term_body(how), said = "terminated";
+      break;
+    case outcome_kind::none:
+      return settled(work, "unsettled");
   }
   if (auto sent = link_->settle(work.delivery->message().reply(), body); !sent) {
     note_settle_failure(*work.delivery, sent.error());
@@ -297,7 +333,8 @@ boost::asio::awaitable<void> subscription_loop::send_settlement_confirmed(delive
   work.answered = true;
   client::request_options options;
   options.timeout(ack_confirmation_patience);
-  auto confirmed = co_await link_->connection().request(work.delivery->message().reply(), std::string_view("+ACK"), options);
+  auto confirmed =
+      co_await link_->connection().request(work.delivery->message().reply(), std::string_view("+ACK"), options);
   if (!confirmed) {
     note_settle_failure(*work.delivery, confirmed.error());
     settled(work, confirmed.error().message());
@@ -311,7 +348,8 @@ boost::asio::awaitable<void> subscription_loop::send_settlement_confirmed(delive
 void subscription_loop::note_settled(const delivery_work& work) {
   const outcome_kind kind = work.made.result.kind();
   if (kind != outcome_kind::ack && kind != outcome_kind::drop) return;
-  if (const auto& from = work.delivery->jetstream()) highest_settled_ = std::max(highest_settled_, from->stream_sequence);
+  if (const auto& from = work.delivery->jetstream())
+    highest_settled_ = std::max(highest_settled_, from->stream_sequence);
 }
 
 // Servers before 2.10.4 do not know the reason.
@@ -346,7 +384,10 @@ void subscription_loop::warn_unsupported(const context& delivery, const outcome&
     return;
   }
   app_.log(log_level::warn, "settle failed: unsupported, a Core subject has nothing to settle",
-           {{"subscription", name()}, {"subject", delivery.subject()}, {"outcome", to_word(how.kind())}, {"suppressed", warnings_suppressed_}});
+           {{"subscription", name()},
+            {"subject", delivery.subject()},
+            {"outcome", to_word(how.kind())},
+            {"suppressed", warnings_suppressed_}});
   warned_ = true;
   warned_at_ = now;
   warnings_suppressed_ = 0;
@@ -359,10 +400,12 @@ void subscription_loop::schedule_copy(const context& delivery, std::chrono::nano
   headers.set("Tern-Retry-Count", std::to_string(delivery.attempt()));
   std::string subject = what_.options.retry_to.empty() ? std::string(delivery.subject()) : what_.options.retry_to;
   auto copy = std::make_unique<timer_queue::timer>(
-      app_.shard().timers(), [this, subject = std::move(subject), payload = std::string(delivery.payload()), headers = std::move(headers)] {
+      app_.shard().timers(),
+      [this, subject = std::move(subject), payload = std::string(delivery.payload()), headers = std::move(headers)] {
         if (auto sent = link_->send(subject, payload, headers); !sent) {
           ++counters_.settle_failures;
-          app_.log(log_level::error, "delayed copy could not be published", {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
+          app_.log(log_level::error, "delayed copy could not be published",
+                   {{"subscription", name()}, {"subject", subject}, {"error", sent.error().message()}});
         }
         std::erase_if(copies_, [](const auto& each) { return !each->armed(); });
       });
@@ -372,7 +415,8 @@ void subscription_loop::schedule_copy(const context& delivery, std::chrono::nano
 
 void subscription_loop::note_settle_failure(const context& delivery, const error& why) {
   ++counters_.settle_failures;
-  app_.log(log_level::warn, "settle failed", {{"subscription", name()}, {"subject", delivery.subject()}, {"error", why.message()}});
+  app_.log(log_level::warn, "settle failed",
+           {{"subscription", name()}, {"subject", delivery.subject()}, {"error", why.message()}});
 }
 
 void subscription_loop::settled(delivery_work& work, std::string_view how) {
@@ -392,11 +436,21 @@ void subscription_loop::spawn_continuations(const delivery_work& work) {
 
 void subscription_loop::count(const delivery_work& work) {
   switch (work.made.result.kind()) {
-    case outcome_kind::ack: ++counters_.acked; break;
-    case outcome_kind::retry: ++counters_.retried; break;
-    case outcome_kind::retry_after: ++counters_.retried_after; break;
-    case outcome_kind::drop: ++counters_.dropped; break;
-    case outcome_kind::none: ++counters_.unsettled; break;
+    case outcome_kind::ack:
+      ++counters_.acked;
+      break;
+    case outcome_kind::retry:
+      ++counters_.retried;
+      break;
+    case outcome_kind::retry_after:
+      ++counters_.retried_after;
+      break;
+    case outcome_kind::drop:
+      ++counters_.dropped;
+      break;
+    case outcome_kind::none:
+      ++counters_.unsettled;
+      break;
   }
 }
 

@@ -32,23 +32,36 @@ bool read_number(const codec::value_type& type, void* object, std::string_view t
     return true;
   };
   switch (type.kind) {
-    case codec::value_kind::int8: return parse(std::int8_t{});
-    case codec::value_kind::int16: return parse(std::int16_t{});
-    case codec::value_kind::int32: return parse(std::int32_t{});
-    case codec::value_kind::int64: return parse(std::int64_t{});
-    case codec::value_kind::uint8: return parse(std::uint8_t{});
-    case codec::value_kind::uint16: return parse(std::uint16_t{});
-    case codec::value_kind::uint32: return parse(std::uint32_t{});
-    case codec::value_kind::uint64: return parse(std::uint64_t{});
-    case codec::value_kind::float32: return parse(float{});
-    case codec::value_kind::float64: return parse(double{});
-    default: return false;
+    case codec::value_kind::int8:
+      return parse(std::int8_t{});
+    case codec::value_kind::int16:
+      return parse(std::int16_t{});
+    case codec::value_kind::int32:
+      return parse(std::int32_t{});
+    case codec::value_kind::int64:
+      return parse(std::int64_t{});
+    case codec::value_kind::uint8:
+      return parse(std::uint8_t{});
+    case codec::value_kind::uint16:
+      return parse(std::uint16_t{});
+    case codec::value_kind::uint32:
+      return parse(std::uint32_t{});
+    case codec::value_kind::uint64:
+      return parse(std::uint64_t{});
+    case codec::value_kind::float32:
+      return parse(float{});
+    case codec::value_kind::float64:
+      return parse(double{});
+    default:
+      return false;
   }
 }
 
 bool read_text(const codec::value_type& type, void* object, std::string_view text) {
   switch (type.kind) {
-    case codec::value_kind::text: static_cast<std::string*>(object)->assign(text); return true;
+    case codec::value_kind::text:
+      static_cast<std::string*>(object)->assign(text);
+      return true;
     case codec::value_kind::boolean:
       if (text != "true" && text != "false") return false;
       *static_cast<bool*>(object) = text == "true";
@@ -58,8 +71,10 @@ bool read_text(const codec::value_type& type, void* object, std::string_view tex
         if (word == text) return type.enumeration->set(object, value), true;
       }
       return false;
-    case codec::value_kind::optional: return read_text(*type.element, type.optional->emplace(object), text);
-    default: return read_number(type, object, text);
+    case codec::value_kind::optional:
+      return read_text(*type.element, type.optional->emplace(object), text);
+    default:
+      return read_number(type, object, text);
   }
 }
 

@@ -17,7 +17,9 @@ class live_counter {
   operator std::uint64_t() const { return value_.load(std::memory_order_relaxed); }
 
  private:
-  void add(std::uint64_t more) { value_.store(value_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed); }
+  void add(std::uint64_t more) {
+    value_.store(value_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
   std::atomic<std::uint64_t> value_ = 0;
 };
 

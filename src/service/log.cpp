@@ -9,10 +9,14 @@ namespace {
 
 runtime::host::log_level to_host(log_level level) {
   switch (level) {
-    case log_level::debug: return runtime::host::log_level::debug;
-    case log_level::info: return runtime::host::log_level::info;
-    case log_level::warn: return runtime::host::log_level::warn;
-    case log_level::error: return runtime::host::log_level::error;
+    case log_level::debug:
+      return runtime::host::log_level::debug;
+    case log_level::info:
+      return runtime::host::log_level::info;
+    case log_level::warn:
+      return runtime::host::log_level::warn;
+    case log_level::error:
+      return runtime::host::log_level::error;
   }
   return runtime::host::log_level::info;
 }
@@ -35,10 +39,14 @@ class process_sink final : public log_sink {
 
 std::string_view to_word(log_level level) {
   switch (level) {
-    case log_level::debug: return "debug";
-    case log_level::info: return "info";
-    case log_level::warn: return "warn";
-    case log_level::error: return "error";
+    case log_level::debug:
+      return "debug";
+    case log_level::info:
+      return "info";
+    case log_level::warn:
+      return "warn";
+    case log_level::error:
+      return "error";
   }
   return "unknown";
 }

@@ -13,7 +13,8 @@ class pull_source final : public message_source {
     return plain(std::move(*item));
   }
   void next(std::function<void(result<client::message>)> then) override {
-    stream_.next().then([then = std::move(then)](result<client::jetstream_message> item) { then(plain(std::move(item))); });
+    stream_.next().then(
+        [then = std::move(then)](result<client::jetstream_message> item) { then(plain(std::move(item))); });
   }
   bool ended() const override { return stream_.ended(); }
   bool degraded() const override { return stream_.degraded(); }

@@ -1,5 +1,5 @@
-// Opening a subscription: the consumer is created or compared, interest is confirmed, reply routes are chosen. (service 3,
-// 7, 10.4, 10.5)
+// Opening a subscription: the consumer is created or compared, interest is confirmed, reply routes are chosen. (service
+// 3, 7, 10.4, 10.5)
 #include "service/coroutines.hpp"
 #include "service/message_source.hpp"
 #include "service/subscription_loop.hpp"
@@ -15,12 +15,18 @@ namespace {
 
 client::deliver_policy to_client(deliver_from from) {
   switch (from) {
-    case deliver_from::all: return client::deliver_policy::all;
-    case deliver_from::last: return client::deliver_policy::last;
-    case deliver_from::fresh: return client::deliver_policy::new_messages;
-    case deliver_from::by_start_sequence: return client::deliver_policy::by_start_sequence;
-    case deliver_from::by_start_time: return client::deliver_policy::by_start_time;
-    case deliver_from::last_per_subject: return client::deliver_policy::last_per_subject;
+    case deliver_from::all:
+      return client::deliver_policy::all;
+    case deliver_from::last:
+      return client::deliver_policy::last;
+    case deliver_from::fresh:
+      return client::deliver_policy::new_messages;
+    case deliver_from::by_start_sequence:
+      return client::deliver_policy::by_start_sequence;
+    case deliver_from::by_start_time:
+      return client::deliver_policy::by_start_time;
+    case deliver_from::last_per_subject:
+      return client::deliver_policy::last_per_subject;
   }
   return client::deliver_policy::all;
 }
@@ -55,7 +61,8 @@ client::consumer_config wanted_consumer(const jetstream_consumer& from, const re
 std::string difference(const client::consumer_config& wanted, const client::consumer_config& existing) {
   std::string text;
   const auto compare = [&](std::string_view field, const std::string& want, const std::string& has) {
-    if (want != has) text += std::string(text.empty() ? "" : "; ") + std::string(field) + ": wanted " + want + ", existing " + has;
+    if (want != has)
+      text += std::string(text.empty() ? "" : "; ") + std::string(field) + ": wanted " + want + ", existing " + has;
   };
   const auto filters = [](const client::consumer_config& of) {
     std::string all = of.filter_subject.value_or("");
@@ -70,8 +77,10 @@ std::string difference(const client::consumer_config& wanted, const client::cons
     }
   };
   compare("filter", filters(wanted), filters(existing));
-  compare("deliver_policy", std::string(codec::to_word(wanted.deliver_policy)), std::string(codec::to_word(existing.deliver_policy)));
-  compare("ack_policy", std::string(codec::to_word(wanted.ack_policy)), std::string(codec::to_word(existing.ack_policy)));
+  compare("deliver_policy", std::string(codec::to_word(wanted.deliver_policy)),
+          std::string(codec::to_word(existing.deliver_policy)));
+  compare("ack_policy", std::string(codec::to_word(wanted.ack_policy)),
+          std::string(codec::to_word(existing.ack_policy)));
   compare("ack_wait", std::to_string(wanted.ack_wait.value_or(nanoseconds(0)).count()) + "ns",
           std::to_string(existing.ack_wait.value_or(nanoseconds(0)).count()) + "ns");
   if (wanted.opt_start_seq) compare("opt_start_seq", number(wanted.opt_start_seq), number(existing.opt_start_seq));
@@ -84,13 +93,15 @@ std::string difference(const client::consumer_config& wanted, const client::cons
   };
   if (!wanted.backoff.empty()) compare("backoff", waits(wanted.backoff), waits(existing.backoff));
   if (wanted.inactive_threshold) {
-    compare("inactive_threshold", number(wanted.inactive_threshold->count()), number(existing.inactive_threshold.value_or(nanoseconds(0)).count()));
+    compare("inactive_threshold", number(wanted.inactive_threshold->count()),
+            number(existing.inactive_threshold.value_or(nanoseconds(0)).count()));
   }
   for (const auto& [key, value] : wanted.metadata) {
     const auto found = existing.metadata.find(key);
     compare("metadata " + key, value, found == existing.metadata.end() ? "nothing" : found->second);
   }
-  if (existing.deliver_subject && !existing.deliver_subject->empty()) text += std::string(text.empty() ? "" : "; ") + "it is push based";
+  if (existing.deliver_subject && !existing.deliver_subject->empty())
+    text += std::string(text.empty() ? "" : "; ") + "it is push based";
   return text;
 }
 
@@ -123,14 +134,16 @@ boost::asio::awaitable<result<void>> subscription_loop::open() {
     if (!opened) co_return std::unexpected(cannot_subscribe(name(), std::move(opened).error()));
   } else {
     const auto* literal = std::get_if<core>(&what_.from);
-    const std::string& group = literal != nullptr ? literal->queue_group() : std::get<core_wildcard>(what_.from).queue_group();
+    const std::string& group =
+        literal != nullptr ? literal->queue_group() : std::get<core_wildcard>(what_.from).queue_group();
     auto opened = co_await open_core(what_.subject(), group);
     if (!opened) co_return std::unexpected(cannot_subscribe(name(), std::move(opened).error()));
   }
   co_return begin_taking();
 }
 
-boost::asio::awaitable<result<void>> subscription_loop::open_core(const std::string& subject, const std::string& queue_group) {
+boost::asio::awaitable<result<void>> subscription_loop::open_core(const std::string& subject,
+                                                                  const std::string& queue_group) {
   client::subscribe_options options;
   if (!queue_group.empty()) options.queue_group(queue_group);
   auto subscribed = link_->connection().subscribe(subject, options);
@@ -183,7 +196,8 @@ boost::asio::awaitable<result<void>> subscription_loop::ensure_consumer(const je
   const std::string differs = difference(wanted, existing->config);
   if (differs.empty()) co_return result<void>();
   if (!from.updates()) {
-    co_return fail(errc::subscribe_failed, "consumer " + consumer_ + " of stream " + from.stream() + " exists with other settings: " + differs,
+    co_return fail(errc::subscribe_failed,
+                   "consumer " + consumer_ + " of stream " + from.stream() + " exists with other settings: " + differs,
                    "declare what it has, or say .update() to change it, or .bind() to use it as it is");
   }
   auto updated = co_await link_->streams().update_consumer(from.stream(), wanted);
@@ -196,16 +210,20 @@ boost::asio::awaitable<result<void>> subscription_loop::choose_reply_routes() {
   for (std::size_t i = 0; i < what_.replies.size(); ++i) {
     const std::string& subject = what_.replies[i].subject;
     const reply_route wanted = what_.options.reply_over;
-    if (subject.empty() || wanted == reply_route::core || (wanted == reply_route::automatic && !what_.is_jetstream())) continue;
+    if (subject.empty() || wanted == reply_route::core || (wanted == reply_route::automatic && !what_.is_jetstream()))
+      continue;
     auto streams = co_await link_->streams().stream_names(subject);
-    if (!streams && wanted == reply_route::stream) co_return std::unexpected(cannot_subscribe(name(), std::move(streams).error()));
+    if (!streams && wanted == reply_route::stream)
+      co_return std::unexpected(cannot_subscribe(name(), std::move(streams).error()));
     const bool captured = streams && !streams->empty();
     if (!captured && wanted == reply_route::stream) {
-      co_return fail(errc::invalid_options, "subscription " + name() + ": no stream takes the reply subject " + subject);
+      co_return fail(errc::invalid_options,
+                     "subscription " + name() + ": no stream takes the reply subject " + subject);
     }
     reply_confirmed_[i] = captured;
     if (captured) {
-      app_.log(log_level::info, "replies go into a stream", {{"subscription", name()}, {"subject", subject}, {"stream", streams->front()}});
+      app_.log(log_level::info, "replies go into a stream",
+               {{"subscription", name()}, {"subject", subject}, {"stream", streams->front()}});
     } else {
       app_.log(log_level::info, "replies go over Core", {{"subscription", name()}, {"subject", subject}});
     }
@@ -219,7 +237,8 @@ boost::asio::awaitable<result<void>> subscription_loop::check_dead_letter() {
   auto streams = co_await link_->streams().stream_names(subject);
   if (!streams) co_return std::unexpected(cannot_subscribe(name(), std::move(streams).error()));
   if (streams->empty()) {
-    co_return fail(errc::invalid_options, "subscription " + name() + ": no stream takes the dead letter subject " + subject,
+    co_return fail(errc::invalid_options,
+                   "subscription " + name() + ": no stream takes the dead letter subject " + subject,
                    "create one, or say .dead_letter_unconfirmed(subject)");
   }
   co_return result<void>();
@@ -241,7 +260,8 @@ boost::asio::awaitable<result<void>> subscription_loop::watch_max_deliveries(con
           std::uint64_t deliveries = 0;
         };
         if (auto told = codec::read_json<record>(advisory.payload())) {
-          boost::asio::co_spawn(self->app_.executor(), self->dead_letter_by_sequence(told->stream_seq, told->deliveries), rethrow_nothing);
+          boost::asio::co_spawn(self->app_.executor(),
+                                self->dead_letter_by_sequence(told->stream_seq, told->deliveries), rethrow_nothing);
         }
       },
       options);
@@ -250,13 +270,15 @@ boost::asio::awaitable<result<void>> subscription_loop::watch_max_deliveries(con
   co_return co_await link_->connection().flush();
 }
 
-boost::asio::awaitable<void> subscription_loop::dead_letter_by_sequence(std::uint64_t sequence, std::uint64_t deliveries) {
+boost::asio::awaitable<void> subscription_loop::dead_letter_by_sequence(std::uint64_t sequence,
+                                                                        std::uint64_t deliveries) {
   const auto self = shared_from_this();
   const auto app = app_.shared_from_this();
   const std::string stream = std::get<jetstream_consumer>(what_.from).stream();
   auto stored = co_await link_->streams().get_message(stream, sequence);
   if (!stored) {
-    app_.log(log_level::error, "a message that ran out of deliveries could not be read", {{"subscription", name()}, {"sequence", sequence}, {"error", stored.error().message()}});
+    app_.log(log_level::error, "a message that ran out of deliveries could not be read",
+             {{"subscription", name()}, {"sequence", sequence}, {"error", stored.error().message()}});
     co_return;
   }
   client::message original;
@@ -280,10 +302,12 @@ boost::asio::awaitable<void> subscription_loop::dead_letter_by_sequence(std::uin
     }
     if (sent) {
       ++counters_.dead_lettered;
-      app_.log(log_level::warn, "given up, sent to the dead letter subject", {{"subscription", name()}, {"sequence", sequence}, {"attempts", deliveries}});
+      app_.log(log_level::warn, "given up, sent to the dead letter subject",
+               {{"subscription", name()}, {"sequence", sequence}, {"attempts", deliveries}});
       co_return;
     }
-    app_.log(log_level::error, "the dead letter could not be published", {{"subscription", name()}, {"sequence", sequence}, {"error", sent.error().message()}});
+    app_.log(log_level::error, "the dead letter could not be published",
+             {{"subscription", name()}, {"sequence", sequence}, {"error", sent.error().message()}});
     (void)co_await app_.pause(pause);
     pause = std::min<std::chrono::nanoseconds>(pause * 2, std::chrono::minutes(1));
   }

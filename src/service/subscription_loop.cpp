@@ -134,7 +134,8 @@ void subscription_loop::start(client::message&& received, std::size_t lane) {
     idle_work_.pop_back();
   }
   time_point deadline = time_point::max();
-  if (const auto* consumer = std::get_if<jetstream_consumer>(&what_.from)) deadline = app_.shard().now() + consumer->ack_wait();
+  if (const auto* consumer = std::get_if<jetstream_consumer>(&what_.from))
+    deadline = app_.shard().now() + consumer->ack_wait();
   if (what_.options.timeout) deadline = std::min(deadline, app_.shard().now() + what_.options.timeout->first);
   work->delivery.emplace(std::move(received), name(), app_.state(), deadline);
   work->delivery->put_services(this);
@@ -163,7 +164,8 @@ void subscription_loop::end(delivery_work& work) {
   --running_;
   --counters_.in_flight;
   const std::size_t lane = work.lane;
-  const auto place = std::find_if(in_work_.begin(), in_work_.end(), [&](const auto& each) { return each.get() == &work; });
+  const auto place =
+      std::find_if(in_work_.begin(), in_work_.end(), [&](const auto& each) { return each.get() == &work; });
   auto kept = std::move(*place);
   *place = std::move(in_work_.back());
   in_work_.pop_back();
@@ -196,15 +198,16 @@ void subscription_loop::look_at_health() {
   if (!taking_ || source_ == nullptr) return;
   if (!source_->degraded()) return app_.clear_degraded(name());
   app_.mark_degraded(name(), "the server's side is silent");
-  if (!health_timer_) health_timer_ = std::make_unique<timer_queue::timer>(app_.shard().timers(), [this] { look_at_health(); });
+  if (!health_timer_)
+    health_timer_ = std::make_unique<timer_queue::timer>(app_.shard().timers(), [this] { look_at_health(); });
   health_timer_->arm(app_.shard().now() + health_look);
 }
 
 void subscription_loop::on_source_ended() {
   if (!taking_) return;
   const auto* consumer = std::get_if<jetstream_consumer>(&what_.from);
-  const stream_end policy =
-      what_.options.on_stream_end.value_or(consumer != nullptr && consumer->binds() ? stream_end::fail_fast : stream_end::recreate);
+  const stream_end policy = what_.options.on_stream_end.value_or(
+      consumer != nullptr && consumer->binds() ? stream_end::fail_fast : stream_end::recreate);
   app_.log(log_level::error, "subscription ended", {{"subscription", name()}});
   taking_ = false;
   if (policy == stream_end::fail_fast || consumer == nullptr) {
@@ -224,7 +227,8 @@ boost::asio::awaitable<void> subscription_loop::recreate() {
       app_.clear_degraded(name());
       co_return;
     }
-    app_.log(log_level::error, "subscription could not be opened again", {{"subscription", name()}, {"error", opened.error().message()}});
+    app_.log(log_level::error, "subscription could not be opened again",
+             {{"subscription", name()}, {"error", opened.error().message()}});
     (void)co_await app_.pause(pause);
     pause = std::min<std::chrono::nanoseconds>(pause * 2, std::chrono::seconds(30));
   }
@@ -247,7 +251,8 @@ void subscription_loop::stop_taking() {
     for (const auto& message : source_->cancel()) give_back(message);
   }
   if (!copies_.empty()) {
-    app_.log(log_level::warn, "delayed copies are lost, they were not due yet", {{"subscription", name()}, {"count", copies_.size()}});
+    app_.log(log_level::warn, "delayed copies are lost, they were not due yet",
+             {{"subscription", name()}, {"count", copies_.size()}});
     copies_.clear();
   }
 }
@@ -292,7 +297,8 @@ void subscription_loop::keep_alive_tick() {
   if (source_ != nullptr) {
     for (const auto& reply : source_->waiting_replies()) (void)link_->settle(reply, "+WPI");
   }
-  if (taking_ || running_ != 0) keep_alive_timer_->arm(app_.shard().now() + std::get<jetstream_consumer>(what_.from).ack_wait() / 2);
+  if (taking_ || running_ != 0)
+    keep_alive_timer_->arm(app_.shard().now() + std::get<jetstream_consumer>(what_.from).ack_wait() / 2);
 }
 
 std::pair<publisher, const destination*> subscription_loop::slot(std::type_index slot) const {

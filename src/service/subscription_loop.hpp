@@ -52,8 +52,8 @@ class message_source {
 
 class subscription_loop : public std::enable_shared_from_this<subscription_loop> {
  public:
-  subscription_loop(app_core& app, std::shared_ptr<broker_link> link, registration& what, failure_action on_decode_failure,
-                    failure_action on_panic);
+  subscription_loop(app_core& app, std::shared_ptr<broker_link> link, registration& what,
+                    failure_action on_decode_failure, failure_action on_panic);
   ~subscription_loop();
 
   const std::string& name() const { return what_.options.name; }
@@ -100,8 +100,8 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   bool can_settle_now(const delivery_work& work) const;
   void settle_now(delivery_work& work);
   boost::asio::awaitable<void> settle_later(delivery_work& work);
-  outcome decide(delivery_work& work);                       // failure policies (9)
-  bool publish_core_replies(delivery_work& work);            // false: failed, the outcome is retry now
+  outcome decide(delivery_work& work);             // failure policies (9)
+  bool publish_core_replies(delivery_work& work);  // false: failed, the outcome is retry now
   boost::asio::awaitable<bool> publish_replies(delivery_work& work);
   client::headers reply_headers(const delivery_work& work, std::size_t target, std::string_view content_type) const;
   bool past_cap(const delivery_work& work) const;
@@ -136,29 +136,33 @@ class subscription_loop : public std::enable_shared_from_this<subscription_loop>
   failure_action on_decode_failure_, on_panic_;
   live_counters counters_;
   std::unique_ptr<message_source> source_;
-  std::string consumer_;                                  // the name that the server knows
+  std::string consumer_;  // the name that the server knows
   bool knows_term_reason_ = true;
-  std::uint64_t highest_settled_ = 0;                     // where an ephemeral is made again
-  std::vector<bool> reply_confirmed_;                     // per reply target: into a stream
+  std::uint64_t highest_settled_ = 0;  // where an ephemeral is made again
+  std::vector<bool> reply_confirmed_;  // per reply target: into a stream
 
   std::size_t running_ = 0;
   bool taking_ = false;
-  bool waiting_ = false;                                  // a next() is outstanding
+  bool waiting_ = false;  // a next() is outstanding
   bool pump_posted_ = false;
-  std::deque<client::message> held_;                      // taken from the source, not begun
-  struct lane { bool busy = false; std::optional<client::message> next; };
+  std::deque<client::message> held_;  // taken from the source, not begun
+  struct lane {
+    bool busy = false;
+    std::optional<client::message> next;
+  };
   std::vector<lane> lanes_;
   std::size_t next_lane_ = 0;
   std::vector<std::shared_ptr<delivery_work>> in_work_;
   std::vector<std::shared_ptr<delivery_work>> idle_work_;
   std::unique_ptr<timer_queue::timer> keep_alive_timer_;
-  std::vector<std::unique_ptr<timer_queue::timer>> copies_;  // delayed copies that are not due
+  std::vector<std::unique_ptr<timer_queue::timer>> copies_;                // delayed copies that are not due
   std::map<std::uint64_t, std::chrono::nanoseconds> dead_letter_backoff_;  // by stream sequence, while publishing fails
-  std::map<std::uint64_t, std::function<void()>> gathering_;  // ends the waits of batch workers
+  std::map<std::uint64_t, std::function<void()>> gathering_;               // ends the waits of batch workers
   std::uint64_t next_wait_ = 0;
-  std::uint64_t opening_ = 0;                             // how often it was opened; older batch workers end
-  std::vector<std::weak_ptr<client::detail::operation_state<void>>> arrivals_;  // batch workers that wait for a Core message
-  std::unique_ptr<timer_queue::timer> health_timer_;      // while the server's side is silent
+  std::uint64_t opening_ = 0;  // how often it was opened; older batch workers end
+  std::vector<std::weak_ptr<client::detail::operation_state<void>>>
+      arrivals_;                                      // batch workers that wait for a Core message
+  std::unique_ptr<timer_queue::timer> health_timer_;  // while the server's side is silent
   std::optional<client::subscription> advisories_;
   time_point warned_at_{};
   std::uint64_t warnings_suppressed_ = 0;

@@ -6,7 +6,8 @@ namespace tern::service::detail {
 namespace {
 
 bool has_wildcard(std::string_view subject) {
-  return subject == "*" || subject == ">" || subject.starts_with("*.") || subject.find(".*") != std::string_view::npos || subject.ends_with(".>");
+  return subject == "*" || subject == ">" || subject.starts_with("*.") ||
+         subject.find(".*") != std::string_view::npos || subject.ends_with(".>");
 }
 
 std::string check_name(std::string_view what, std::string_view name) {
@@ -41,7 +42,8 @@ std::string check_options(const registration& what) {
     return "dead_letter needs max_attempts: without a cap nothing is ever given up";
   }
   if (options.batch && options.timeout) return "a batch has no timeout";
-  if (options.timeout && !what.handler->asynchronous()) return "timeout needs a coroutine handler: a plain function cannot be ended";
+  if (options.timeout && !what.handler->asynchronous())
+    return "timeout needs a coroutine handler: a plain function cannot be ended";
   if (options.keep_alive && !what.is_jetstream()) return "keep_alive needs a JetStream descriptor";
   if (options.ack_sync && !what.is_jetstream()) return "ack_sync needs a JetStream descriptor";
   const auto delays = [](const std::optional<failure_action>& action) {
@@ -58,7 +60,8 @@ std::string check_options(const registration& what) {
     return "the failure action dead_letter needs a dead_letter subject";
   }
   for (const auto& reply : what.replies) {
-    if (reply.subject.empty() && what.is_jetstream()) return "reply<T>() on a JetStream descriptor needs a subject: its deliveries carry no inbox";
+    if (reply.subject.empty() && what.is_jetstream())
+      return "reply<T>() on a JetStream descriptor needs a subject: its deliveries carry no inbox";
   }
   return {};
 }
@@ -66,7 +69,8 @@ std::string check_options(const registration& what) {
 std::string check_registration(const registration& what) {
   if (what.subject().empty()) return "subject must be non-empty";
   if (what.subject().find_first_of(" \t\r\n") != std::string::npos) return "subject must not contain blanks";
-  if (std::holds_alternative<core>(what.from) && has_wildcard(what.subject())) return "core() takes a literal subject: use core_wildcard()";
+  if (std::holds_alternative<core>(what.from) && has_wildcard(what.subject()))
+    return "core() takes a literal subject: use core_wildcard()";
   if (const auto* from = std::get_if<jetstream_consumer>(&what.from)) {
     if (auto wrong = check_jetstream(*from, what.options); !wrong.empty()) return wrong;
   }
@@ -87,7 +91,8 @@ result<void> validate_definition(const app_definition& definition) {
       for (const auto& [slot, to] : each.outs) {
         const auto known = [&](const auto& other) { return other.name == to.broker(); };
         if (!to.broker().empty() && std::none_of(definition.brokers.begin(), definition.brokers.end(), known)) {
-          return fail(errc::invalid_options, "subscription " + each.options.name + ": no broker is named " + to.broker());
+          return fail(errc::invalid_options,
+                      "subscription " + each.options.name + ": no broker is named " + to.broker());
         }
       }
     }

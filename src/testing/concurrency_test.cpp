@@ -20,9 +20,11 @@ class batches : public service_test {
 TEST_F(batches, are_never_larger_than_asked_and_keep_the_order) {
   for (std::uint64_t id = 1; id <= 7; ++id) publish(id);
   std::vector<std::uint64_t> ids;
-  auto app = start(packing_batches([&](std::span<const order> all) {
-    for (const auto& each : all) ids.push_back(each.id);
-  }, 3));
+  auto app = start(packing_batches(
+      [&](std::span<const order> all) {
+        for (const auto& each : all) ids.push_back(each.id);
+      },
+      3));
   world_.advance(1s);
   EXPECT_EQ(ids, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(app.subscriber("packing").batch_sizes(), (std::vector<std::size_t>{3, 3, 1}));
@@ -39,17 +41,20 @@ TEST_F(batches, one_outcome_settles_all) {
 TEST_F(batches, one_outcome_each_by_place_and_the_missing_ones_are_retried) {
   for (std::uint64_t id = 1; id <= 3; ++id) publish(id);
   int calls = 0;
-  auto app = start(packing_batches([&](std::span<const order> all) -> boost::asio::awaitable<std::vector<outcome>> {
-    co_await sleep_for(0ns);
-    std::vector<outcome> each;
-    each.push_back(++calls == 1 ? retry_after(10s) : ack());
-    if (all.size() > 1) each.push_back(drop());
-    co_return each;
-  }, 10));
+  auto app = start(packing_batches(
+      [&](std::span<const order> all) -> boost::asio::awaitable<std::vector<outcome>> {
+        co_await sleep_for(0ns);
+        std::vector<outcome> each;
+        each.push_back(++calls == 1 ? retry_after(10s) : ack());
+        if (all.size() > 1) each.push_back(drop());
+        co_return each;
+      },
+      10));
   world_.advance(1s);
   auto outcomes = app.subscriber("packing").outcomes();
   ASSERT_GE(outcomes.size(), 4u);
-  EXPECT_EQ((texts{outcomes[0], outcomes[1], outcomes[2], outcomes[3]}), (texts{"retry_after(10s)", "drop", "retry", "ack"}));
+  EXPECT_EQ((texts{outcomes[0], outcomes[1], outcomes[2], outcomes[3]}),
+            (texts{"retry_after(10s)", "drop", "retry", "ack"}));
   EXPECT_TRUE(app.logged(log_level::warn, "returned 2 outcomes for a batch of 3"));
   world_.advance(10s);
   EXPECT_EQ(app.subscriber("packing").attempts(1), 2u);
@@ -60,10 +65,12 @@ TEST_F(batches, what_cannot_be_decoded_is_settled_alone) {
   world_.broker().publish("orders.new", "not json");
   publish(3);
   std::vector<std::uint64_t> ids;
-  auto app = start(packing_batches([&](std::span<const order> all) {
-    for (const auto& each : all) ids.push_back(each.id);
-    return ack();
-  }, 10));
+  auto app = start(packing_batches(
+      [&](std::span<const order> all) {
+        for (const auto& each : all) ids.push_back(each.id);
+        return ack();
+      },
+      10));
   world_.advance(1s);
   EXPECT_EQ(ids, (std::vector<std::uint64_t>{1, 3}));
   EXPECT_EQ(app.subscriber("packing").settlements(), (texts{"acked", "terminated", "acked"}));

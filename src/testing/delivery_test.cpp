@@ -13,7 +13,9 @@ outcome always_retry(const order&) { return retry(); }
 
 class delivery : public service_test {
  protected:
-  std::size_t in_doubt() { return static_cast<std::size_t>(world_.broker().consumer_info("ORDERS", "packing").num_ack_pending); }
+  std::size_t in_doubt() {
+    return static_cast<std::size_t>(world_.broker().consumer_info("ORDERS", "packing").num_ack_pending);
+  }
 };
 
 // --- replies (7) ---
@@ -35,7 +37,9 @@ TEST_F(delivery, replies_go_into_the_stream_that_takes_them_once_per_input) {
 }
 
 TEST_F(delivery, a_route_that_is_pinned_to_a_stream_needs_one) {
-  auto started = world_.try_start(make(packing([](const order& what) { return receipt{what.id}; }).reply<receipt>("receipts").reply_over(reply_route::stream)));
+  auto started = world_.try_start(make(packing([](const order& what) { return receipt{what.id}; })
+                                           .reply<receipt>("receipts")
+                                           .reply_over(reply_route::stream)));
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code(), errc::invalid_options);
 }
@@ -84,15 +88,17 @@ TEST_F(delivery, an_exception_may_be_an_outcome_instead_of_the_end) {
 }
 
 TEST_F(delivery, the_innermost_policy_wins) {
-  auto app = world_.start(app_builder("shop", "1.0.0")
-                              .on_decode_failure(failure_action::fail_fast())
-                              .broker(nats("nats://localhost:4222"),
-                                      [](auto& scope) {
-                                        scope.on_decode_failure(failure_action::skip());
-                                        scope.include(packing([](const order&) {}));
-                                        scope.include(core_packing([](const order&) {}).name("own").on_decode_failure(failure_action::drop()));
-                                      })
-                              .build());
+  auto app = world_.start(
+      app_builder("shop", "1.0.0")
+          .on_decode_failure(failure_action::fail_fast())
+          .broker(nats("nats://localhost:4222"),
+                  [](auto& scope) {
+                    scope.on_decode_failure(failure_action::skip());
+                    scope.include(packing([](const order&) {}));
+                    scope.include(
+                        core_packing([](const order&) {}).name("own").on_decode_failure(failure_action::drop()));
+                  })
+          .build());
   world_.broker().publish("orders.new", "not json");
   world_.broker().publish("core.orders", "not json");
   EXPECT_EQ(app.subscriber("packing").settlements(), texts{"acked"});
@@ -111,7 +117,8 @@ TEST_F(delivery, without_a_dead_letter_subject_the_cap_drops) {
 
 TEST_F(delivery, a_dead_letter_tells_where_it_came_from) {
   world_.broker().stream("DEAD", {"dead"});
-  auto app = start(packing(always_retry).max_attempts(2).dead_letter("dead").on_decode_failure(failure_action::dead_letter()));
+  auto app =
+      start(packing(always_retry).max_attempts(2).dead_letter("dead").on_decode_failure(failure_action::dead_letter()));
   publish(1);
   world_.broker().publish("orders.new", "not json");
   const auto dead = world_.broker().stored("DEAD");
@@ -141,7 +148,9 @@ TEST_F(delivery, a_dead_letter_needs_a_stream_unless_it_may_be_lost) {
 TEST_F(delivery, a_message_that_every_process_dies_with_reaches_the_dead_letters_by_the_server_s_advisory) {
   world_.broker().stream("DEAD", {"dead"});
   const auto registration = [] {
-    return packing([](const order&) -> boost::asio::awaitable<void> { co_await sleep_for(1h); }).max_attempts(2).dead_letter("dead");
+    return packing([](const order&) -> boost::asio::awaitable<void> { co_await sleep_for(1h); })
+        .max_attempts(2)
+        .dead_letter("dead");
   };
   {
     auto first = start(registration());
@@ -185,13 +194,16 @@ TEST_F(delivery, a_delayed_copy_that_is_not_due_at_the_end_is_lost_and_said) {
 
 TEST_F(delivery, a_wildcard_has_a_copy_only_where_it_is_told_to) {
   auto app = start(subscriber(core_wildcard("core.*"), [](const order&) { return retry_after(10s); }).name("nowhere"),
-                   subscriber(core_wildcard("event.*"), [](const order&) { return retry_after(10s); }).name("somewhere").retry_to("later"));
+                   subscriber(core_wildcard("event.*"), [](const order&) { return retry_after(10s); })
+                       .name("somewhere")
+                       .retry_to("later"));
   publish_core(1);
   world_.broker().publish("event.x", order{1, "lamp"});
   world_.advance(10s);
   EXPECT_EQ(app.subscriber("nowhere").settlements(), texts{"unsupported"});
   EXPECT_EQ(app.published("later").size(), 1u);
-  auto refused = world_.try_start(make(subscriber(core_wildcard("x.*"), [](const order&) {}).on_panic(failure_action::retry_after(1s))));
+  auto refused = world_.try_start(
+      make(subscriber(core_wildcard("x.*"), [](const order&) {}).on_panic(failure_action::retry_after(1s))));
   EXPECT_EQ(refused.error().code(), errc::invalid_options);
 }
 
@@ -201,7 +213,8 @@ TEST_F(delivery, backoff_grows_with_the_attempts) {
   auto app = start(packing(always_retry).retry_backoff(1s, 3s));
   publish(1);
   world_.advance(1s + 2s + 3s);
-  app.subscriber("packing").assert_outcomes({"retry_after(1s)", "retry_after(2s)", "retry_after(3s)", "retry_after(3s)"});
+  app.subscriber("packing").assert_outcomes(
+      {"retry_after(1s)", "retry_after(2s)", "retry_after(3s)", "retry_after(3s)"});
 }
 
 TEST_F(delivery, a_confirmed_acknowledgement_is_waited_for) {
@@ -236,10 +249,12 @@ TEST_F(delivery, queued_messages_are_kept_alive_as_well) {
 }
 
 TEST_F(delivery, explicit_outcomes_on_core_are_warned_about_once_a_minute_and_silence_asks_for_nothing) {
-  auto app = start(core_packing([](const order&) { return ack(); }), subscriber(core("core.orders"), [](const order&) {}).name("silent"));
+  auto app = start(core_packing([](const order&) { return ack(); }),
+                   subscriber(core("core.orders"), [](const order&) {}).name("silent"));
   for (std::uint64_t id = 1; id <= 5; ++id) publish_core(id);
   const auto warnings = [&] {
-    return std::count_if(app.logs().begin(), app.logs().end(), [](const auto& each) { return each.text.starts_with("settle failed"); });
+    return std::count_if(app.logs().begin(), app.logs().end(),
+                         [](const auto& each) { return each.text.starts_with("settle failed"); });
   };
   EXPECT_EQ(warnings(), 1);
   world_.advance(1min);
@@ -255,7 +270,10 @@ TEST_F(delivery, work_after_the_settlement_runs_once_and_shutdown_waits_for_it) 
   texts ran;
   auto app = start(packing([&ran](const order&, context& about) {
     const std::string captured = "a text that is long enough to live on the heap";
-    about.after(outcome_kind::drop, [&ran]() -> boost::asio::awaitable<void> { ran.push_back("drop"); co_return; });
+    about.after(outcome_kind::drop, [&ran]() -> boost::asio::awaitable<void> {
+      ran.push_back("drop");
+      co_return;
+    });
     return ack().and_after([&ran, captured]() -> boost::asio::awaitable<void> {
       co_await sleep_for(10s);
       ran.push_back(captured);

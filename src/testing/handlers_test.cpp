@@ -31,7 +31,8 @@ class returns : public service_test {
     return app.subscriber("packing").outcomes();
   }
   bool logged(std::string_view part) const {
-    return std::any_of(logs_.begin(), logs_.end(), [&](const auto& each) { return each.line().find(part) != std::string::npos; });
+    return std::any_of(logs_.begin(), logs_.end(),
+                       [&](const auto& each) { return each.line().find(part) != std::string::npos; });
   }
 
   std::vector<log_record> logs_;
@@ -41,16 +42,21 @@ class returns : public service_test {
 const std::pair<texts, texts> acknowledged{{"ack"}, {"acked"}};
 const std::pair<texts, texts> dropped{{"drop"}, {"terminated"}};
 
-TEST_F(returns, nothing_is_ack) { EXPECT_EQ(of([](const order&) {}), acknowledged); }
+TEST_F(returns, nothing_is_ack) {
+  EXPECT_EQ(of([](const order&) {}), acknowledged);
+}
 TEST_F(returns, an_awaitable_of_nothing_is_ack) {
   EXPECT_EQ(of([](const order&) -> boost::asio::awaitable<void> { co_await sleep_for(0ns); }), acknowledged);
 }
-TEST_F(returns, an_outcome_is_itself) { EXPECT_EQ(of([](const order&) { return drop(); }), dropped); }
+TEST_F(returns, an_outcome_is_itself) {
+  EXPECT_EQ(of([](const order&) { return drop(); }), dropped);
+}
 TEST_F(returns, an_expected_without_error_is_ack) {
   EXPECT_EQ(of([](const order&) -> std::expected<void, std::string> { return {}; }), acknowledged);
 }
 TEST_F(returns, an_error_is_drop_and_its_text_is_logged) {
-  EXPECT_EQ(of([](const order&) -> std::expected<void, std::string> { return std::unexpected("no lamp left"); }), dropped);
+  EXPECT_EQ(of([](const order&) -> std::expected<void, std::string> { return std::unexpected("no lamp left"); }),
+            dropped);
   EXPECT_TRUE(logged("no lamp left"));
 }
 TEST_F(returns, an_expected_outcome_is_that_outcome_and_its_error_drop) {
@@ -69,15 +75,20 @@ TEST_F(returns, an_empty_optional_is_ack_without_a_reply) {
   EXPECT_TRUE(replies_.empty());
 }
 TEST_F(returns, an_expected_value_is_published) {
-  EXPECT_EQ(replying([](const order& what) -> std::expected<receipt, outcome> { return receipt{what.id}; }), texts{"ack"});
+  EXPECT_EQ(replying([](const order& what) -> std::expected<receipt, outcome> { return receipt{what.id}; }),
+            texts{"ack"});
   EXPECT_EQ(replies_.size(), 1u);
 }
 TEST_F(returns, the_outcome_of_an_expected_settles_and_nothing_is_published) {
-  EXPECT_EQ(replying([](const order&) -> std::expected<receipt, outcome> { return std::unexpected(drop()); }), texts{"drop"});
+  EXPECT_EQ(replying([](const order&) -> std::expected<receipt, outcome> { return std::unexpected(drop()); }),
+            texts{"drop"});
   EXPECT_TRUE(replies_.empty());
 }
 TEST_F(returns, either_side_of_a_variant) {
-  EXPECT_EQ(replying([](const order& what) -> boost::asio::awaitable<std::variant<receipt, outcome>> { co_return receipt{what.id}; }), texts{"ack"});
+  EXPECT_EQ(replying([](const order& what) -> boost::asio::awaitable<std::variant<receipt, outcome>> {
+              co_return receipt{what.id};
+            }),
+            texts{"ack"});
   EXPECT_EQ(replies_.size(), 1u);
 }
 TEST_F(returns, several_replies_leave_in_order) {
@@ -135,7 +146,8 @@ TEST_F(parameters, state_is_found_by_type_or_by_what_a_pointer_points_to) {
                               .on_startup([](std::monostate) { return shop_state{std::make_shared<shelf>(), "ann"}; })
                               .broker(nats("nats://localhost:4222"),
                                       [&](auto& scope) {
-                                        scope.include(packing([&](const order&, state<shelf> front, state<std::string> owner, state<shop_state> whole) {
+                                        scope.include(packing([&](const order&, state<shelf> front,
+                                                                  state<std::string> owner, state<shop_state> whole) {
                                           seen = std::to_string(front->lamps) + *owner + whole->owner;
                                         }));
                                       })
@@ -146,14 +158,16 @@ TEST_F(parameters, state_is_found_by_type_or_by_what_a_pointer_points_to) {
 
 TEST_F(parameters, broker_fields_tell_of_the_delivery_and_are_empty_on_core) {
   std::string seen;
-  auto app = start(packing([&](const order&, nats::delivered_count attempt, field<nats::stream> stream, field<nats::consumer> consumer,
-                               field<nats::stream_sequence> at, field<nats::pending> pending, context& delivery) {
-                     seen = std::to_string(attempt) + std::string(*stream) + std::string(*consumer) + std::to_string(*at) +
-                            std::to_string(*pending) + std::string(delivery.reply_to()) + std::string(delivery.subject());
-                   }),
-                   subscriber(core("core.orders"), [&](const order&, field<nats::stream> stream, field<nats::delivered> delivered) {
-                     seen = stream || delivered ? "something" : "nothing";
-                   }));
+  auto app = start(
+      packing([&](const order&, nats::delivered_count attempt, field<nats::stream> stream,
+                  field<nats::consumer> consumer, field<nats::stream_sequence> at, field<nats::pending> pending,
+                  context& delivery) {
+        seen = std::to_string(attempt) + std::string(*stream) + std::string(*consumer) + std::to_string(*at) +
+               std::to_string(*pending) + std::string(delivery.reply_to()) + std::string(delivery.subject());
+      }),
+      subscriber(core("core.orders"), [&](const order&, field<nats::stream> stream, field<nats::delivered> delivered) {
+        seen = stream || delivered ? "something" : "nothing";
+      }));
   publish(1);
   EXPECT_EQ(seen, "1ORDERSpacking10orders.new");
   publish_core(1);

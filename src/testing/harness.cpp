@@ -19,7 +19,8 @@ const std::vector<recorded_delivery>& test_subscriber::deliveries() const {
 
 std::size_t test_subscriber::calls() const {
   const auto& all = deliveries();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& each) { return each.outcome != "decode_failed"; }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const auto& each) { return each.outcome != "decode_failed"; }));
 }
 
 std::vector<std::string> test_subscriber::outcomes() const {
@@ -41,11 +42,14 @@ std::vector<std::size_t> test_subscriber::batch_sizes() const {
 
 std::size_t test_subscriber::attempts(std::uint64_t stream_sequence) const {
   const auto& all = deliveries();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.stream_sequence == stream_sequence; }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.stream_sequence == stream_sequence; }));
 }
 
 void test_subscriber::assert_called(std::size_t times) const {
-  if (calls() != times) fail_assertion(name_ + " was called " + std::to_string(calls()) + " times, expected " + std::to_string(times) + "\n" + record_->history());
+  if (calls() != times)
+    fail_assertion(name_ + " was called " + std::to_string(calls()) + " times, expected " + std::to_string(times) +
+                   "\n" + record_->history());
 }
 
 void test_subscriber::assert_outcomes(const std::vector<std::string>& expected) const {
@@ -82,14 +86,16 @@ std::vector<published_message> test_app::published(std::string_view subject) con
 void test_app::assert_published_bytes_once(std::string_view subject, std::string_view payload) const {
   const auto all = published(subject);
   if (all.size() != 1 || all.front().payload != payload) {
-    fail_assertion("expected one message " + std::string(payload) + " on " + std::string(subject) + ", found " + std::to_string(all.size()) + "\n" + record_->history());
+    fail_assertion("expected one message " + std::string(payload) + " on " + std::string(subject) + ", found " +
+                   std::to_string(all.size()) + "\n" + record_->history());
   }
 }
 
 std::optional<error> test_app::run_result() const { return record_->core->failure(); }
 
 void test_app::assert_running() const {
-  if (health().status != service::health_status::running) fail_assertion("the application is not running: " + health().reason + "\n" + record_->history());
+  if (health().status != service::health_status::running)
+    fail_assertion("the application is not running: " + health().reason + "\n" + record_->history());
 }
 
 service::health test_app::health() const { return record_->core->health(); }
@@ -100,7 +106,9 @@ service::subscription_counters test_app::counters(std::string_view subscription)
   return *found;
 }
 
-service::publisher test_app::publisher(std::string_view broker) const { return service::publisher(record_->core->link(broker)); }
+service::publisher test_app::publisher(std::string_view broker) const {
+  return service::publisher(record_->core->link(broker));
+}
 const std::vector<service::log_record>& test_app::logs() const { return record_->log->records; }
 
 bool test_app::logged(service::log_level level, std::string_view part) const {
@@ -127,7 +135,8 @@ void test_app::crash() {
 void test_app::begin_shutdown() {
   if (record_->shutdown_begun) return;
   record_->shutdown_begun = true;
-  boost::asio::co_spawn(record_->core->executor(), record_->core->shut_down(), [record = record_](std::exception_ptr, result<void> done) { record->ended = std::move(done); });
+  boost::asio::co_spawn(record_->core->executor(), record_->core->shut_down(),
+                        [record = record_](std::exception_ptr, result<void> done) { record->ended = std::move(done); });
   world_->settle();
 }
 
@@ -136,7 +145,8 @@ bool test_app::shut_down() const { return record_->ended.has_value(); }
 result<void> test_app::shutdown() {
   begin_shutdown();
   world_->drive([this] { return record_->ended.has_value(); });
-  if (!record_->ended) fail_assertion("shutdown waits for handlers that wait for time: advance the world first\n" + record_->history());
+  if (!record_->ended)
+    fail_assertion("shutdown waits for handlers that wait for time: advance the world first\n" + record_->history());
   return *record_->ended;
 }
 
@@ -158,11 +168,14 @@ broker& broker::stream(client::stream_config config) {
 }
 
 void broker::publish(std::string_view subject, std::string_view bytes, const client::headers& headers) {
-  if (auto sent = connection().publish(subject, bytes, headers); !sent) fail_assertion("publish to " + std::string(subject) + ": " + sent.error().message());
+  if (auto sent = connection().publish(subject, bytes, headers); !sent)
+    fail_assertion("publish to " + std::string(subject) + ": " + sent.error().message());
   world_->settle();
 }
 
-result<client::message> broker::request(std::string_view subject, std::string_view bytes) { return world_->wait(connection().request(subject, bytes)); }
+result<client::message> broker::request(std::string_view subject, std::string_view bytes) {
+  return world_->wait(connection().request(subject, bytes));
+}
 
 bool broker::has_stream(std::string_view stream) {
   return world_->wait(client::jetstream(connection()).stream_info(stream)).has_value();
@@ -173,27 +186,31 @@ client::stream_info broker::stream_info(std::string_view stream) {
 }
 
 client::consumer_info broker::consumer_info(std::string_view stream, std::string_view consumer) {
-  return world_->need(client::jetstream(connection()).consumer_info(stream, consumer), "consumer info of " + std::string(consumer));
+  return world_->need(client::jetstream(connection()).consumer_info(stream, consumer),
+                      "consumer info of " + std::string(consumer));
 }
 
 std::vector<stored_message> broker::stored(std::string_view stream) {
   const client::stream_info info = stream_info(stream);
   std::vector<stored_message> all;
-  for (std::uint64_t sequence = info.state.first_seq; info.state.messages != 0 && sequence <= info.state.last_seq; ++sequence) {
+  for (std::uint64_t sequence = info.state.first_seq; info.state.messages != 0 && sequence <= info.state.last_seq;
+       ++sequence) {
     auto message = world_->wait(client::jetstream(connection()).get_message(stream, sequence));
     if (message) {
       client::message with_headers;
       with_headers.assign(message->subject, {}, message->header_block, message->payload);
       all.push_back({message->subject, message->seq, message->payload, with_headers.headers()});
     } else if (message.error().code() != errc::not_found) {
-      fail_assertion("message " + std::to_string(sequence) + " of " + std::string(stream) + ": " + message.error().message());
+      fail_assertion("message " + std::to_string(sequence) + " of " + std::string(stream) + ": " +
+                     message.error().message());
     }
   }
   return all;
 }
 
 void broker::delete_consumer(std::string_view stream, std::string_view consumer) {
-  world_->need(client::jetstream(connection()).delete_consumer(stream, consumer), "deleting consumer " + std::string(consumer));
+  world_->need(client::jetstream(connection()).delete_consumer(stream, consumer),
+               "deleting consumer " + std::string(consumer));
 }
 
 client::connection& broker::connection() { return world_->broker(name_).connection; }
@@ -237,7 +254,9 @@ result<test_app> world::try_start(service::app what) {
 
 void world::settle() { core_->settle(); }
 void world::advance(std::chrono::nanoseconds by) { core_->advance(by); }
-bool world::wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience) { return core_->wait_until(condition, patience); }
+bool world::wait_until(const std::function<bool()>& condition, std::chrono::nanoseconds patience) {
+  return core_->wait_until(condition, patience);
+}
 time_point world::now() const { return core_->clock->now(); }
 
 }  // namespace tern::testing

@@ -16,9 +16,11 @@ struct order {
 
 app make_shop() {
   return app_builder("shop", "1.0.0")
-      .broker(nats("nats://localhost:4222"), [](auto& scope) {
-        scope.include(subscriber(jetstream("orders.new").stream("ORDERS").durable("packing"), [](const order&) { return ack(); }));
-      })
+      .broker(nats("nats://localhost:4222"),
+              [](auto& scope) {
+                scope.include(subscriber(jetstream("orders.new").stream("ORDERS").durable("packing"),
+                                         [](const order&) { return ack(); }));
+              })
       .build();
 }
 

@@ -22,21 +22,25 @@ class lifecycle : public service_test {
 };
 
 TEST_F(lifecycle, hooks_run_in_order_and_each_state_follows_from_the_one_before) {
-  auto app = world_.start(app_builder("shop", "1.0.0")
-                              .on_startup([this](std::monostate) { steps_.push_back("first"); return 1; })
-                              .on_startup([this](int before) -> boost::asio::awaitable<std::expected<std::string, error>> {
-                                steps_.push_back("second");
-                                co_return std::to_string(before + 1);
-                              })
-                              .broker(nats("nats://localhost:4222"),
-                                      [this](auto& scope) {
-                                        scope.include(packing(ignore));
-                                        scope.after_startup([this](publisher) { steps_.push_back("broker"); });
-                                      })
-                              .after_startup([this](std::string& state) { steps_.push_back("state " + state); })
-                              .on_shutdown([this](std::string&) { steps_.push_back("ending"); })
-                              .after_shutdown([this](std::string&) { steps_.push_back("ended"); })
-                              .build());
+  auto app =
+      world_.start(app_builder("shop", "1.0.0")
+                       .on_startup([this](std::monostate) {
+                         steps_.push_back("first");
+                         return 1;
+                       })
+                       .on_startup([this](int before) -> boost::asio::awaitable<std::expected<std::string, error>> {
+                         steps_.push_back("second");
+                         co_return std::to_string(before + 1);
+                       })
+                       .broker(nats("nats://localhost:4222"),
+                               [this](auto& scope) {
+                                 scope.include(packing(ignore));
+                                 scope.after_startup([this](publisher) { steps_.push_back("broker"); });
+                               })
+                       .after_startup([this](std::string& state) { steps_.push_back("state " + state); })
+                       .on_shutdown([this](std::string&) { steps_.push_back("ending"); })
+                       .after_shutdown([this](std::string&) { steps_.push_back("ended"); })
+                       .build());
   EXPECT_EQ(steps_, (texts{"first", "second", "broker", "state 2"}));
   EXPECT_EQ(app.health().status, health_status::running);
   EXPECT_TRUE(app.shutdown());
@@ -45,13 +49,14 @@ TEST_F(lifecycle, hooks_run_in_order_and_each_state_follows_from_the_one_before)
 }
 
 TEST_F(lifecycle, a_start_that_fails_is_undone_and_no_later_hook_runs) {
-  auto why = refused(world_.try_start(app_builder("shop", "1.0.0")
-                                          .on_startup([](std::monostate) { return 1; })
-                                          .broker(nats("nats://localhost:4222"), [](auto& scope) { scope.include(packing(ignore)); })
-                                          .after_startup([](int&) -> void { throw std::runtime_error("no printer"); })
-                                          .after_startup([this](int&) { steps_.push_back("later"); })
-                                          .after_shutdown([this](int&) { steps_.push_back("ended"); })
-                                          .build()));
+  auto why = refused(
+      world_.try_start(app_builder("shop", "1.0.0")
+                           .on_startup([](std::monostate) { return 1; })
+                           .broker(nats("nats://localhost:4222"), [](auto& scope) { scope.include(packing(ignore)); })
+                           .after_startup([](int&) -> void { throw std::runtime_error("no printer"); })
+                           .after_startup([this](int&) { steps_.push_back("later"); })
+                           .after_shutdown([this](int&) { steps_.push_back("ended"); })
+                           .build()));
   EXPECT_NE(why.message().find("no printer"), std::string::npos);
   EXPECT_TRUE(steps_.empty());
   publish(1);  // the consumer is there, but nobody reads
@@ -66,8 +71,10 @@ TEST_F(lifecycle, contradictions_are_found_before_anything_is_sent) {
   };
   EXPECT_NE(invalid(subscriber(core(""), ignore)).find("subject must be non-empty"), std::string::npos);
   EXPECT_NE(invalid(subscriber(jetstream("a").stream("OR.DERS"), ignore)).find("stream name"), std::string::npos);
-  EXPECT_NE(invalid(subscriber(jetstream("a").stream("ORDERS").ack_wait(0s), ignore)).find("ack_wait"), std::string::npos);
-  EXPECT_NE(invalid(packing([](std::span<const order>) {}).batch(5).workers_by_key(2)).find("workers_by_key"), std::string::npos);
+  EXPECT_NE(invalid(subscriber(jetstream("a").stream("ORDERS").ack_wait(0s), ignore)).find("ack_wait"),
+            std::string::npos);
+  EXPECT_NE(invalid(packing([](std::span<const order>) {}).batch(5).workers_by_key(2)).find("workers_by_key"),
+            std::string::npos);
   EXPECT_NE(invalid(packing(ignore).dead_letter("dead")).find("max_attempts"), std::string::npos);
   EXPECT_NE(invalid(subscriber(core("core.*"), ignore)).find("core_wildcard"), std::string::npos);
   EXPECT_NE(invalid(packing(ignore).timeout(1s, drop())).find("coroutine"), std::string::npos);
@@ -77,10 +84,13 @@ TEST_F(lifecycle, contradictions_are_found_before_anything_is_sent) {
 
 TEST_F(lifecycle, an_existing_consumer_with_other_settings_is_refused_field_by_field_updated_or_bound) {
   (void)start(packing(ignore)).shutdown();
-  const auto other = [] { return jetstream("orders.new").stream("ORDERS").durable("packing").ack_wait(5s).max_ack_pending(7); };
+  const auto other = [] {
+    return jetstream("orders.new").stream("ORDERS").durable("packing").ack_wait(5s).max_ack_pending(7);
+  };
   const auto why = refused(world_.try_start(make(subscriber(other(), ignore))));
   EXPECT_EQ(why.code(), errc::subscribe_failed);
-  EXPECT_NE(why.message().find("ack_wait: wanted 5000000000ns, existing 30000000000ns"), std::string::npos) << why.message();
+  EXPECT_NE(why.message().find("ack_wait: wanted 5000000000ns, existing 30000000000ns"), std::string::npos)
+      << why.message();
   EXPECT_NE(why.message().find("max_ack_pending: wanted 7, existing 1024"), std::string::npos) << why.message();
 
   (void)start(subscriber(other().bind(), ignore)).shutdown();
@@ -90,7 +100,8 @@ TEST_F(lifecycle, an_existing_consumer_with_other_settings_is_refused_field_by_f
 }
 
 TEST_F(lifecycle, binding_to_a_consumer_that_does_not_exist_fails) {
-  const auto why = refused(world_.try_start(make(subscriber(jetstream("orders.new").stream("ORDERS").durable("absent").bind(), ignore))));
+  const auto why = refused(
+      world_.try_start(make(subscriber(jetstream("orders.new").stream("ORDERS").durable("absent").bind(), ignore))));
   EXPECT_EQ(why.code(), errc::subscribe_failed);
   EXPECT_EQ(why.api_code(), 10014);
 }
@@ -127,17 +138,18 @@ struct audit {};
 TEST_F(lifecycle, two_brokers_and_a_slot_that_publishes_across) {
   world_.broker("far").stream("AUDIT", {"audit.log"});
   world_.broker("near").stream("ORDERS", {"orders.>"});
-  auto app = world_.start(app_builder("shop", "1.0.0")
-                              .broker("near", nats("nats://near:4222"),
-                                      [](auto& scope) {
-                                        scope.include(packing([](const order& what, out<audit> log) -> boost::asio::awaitable<outcome> {
-                                                        receipt note{what.id};
-                                                        auto stored = co_await log.publish(note);
-                                                        co_return stored ? ack() : retry();
-                                                      }).template out<audit>(into_stream("audit.log").on("far")));
-                                      })
-                              .broker("far", nats("nats://far:4222"), [](auto&) {})
-                              .build());
+  auto app = world_.start(
+      app_builder("shop", "1.0.0")
+          .broker("near", nats("nats://near:4222"),
+                  [](auto& scope) {
+                    scope.include(packing([](const order& what, out<audit> log) -> boost::asio::awaitable<outcome> {
+                                    receipt note{what.id};
+                                    auto stored = co_await log.publish(note);
+                                    co_return stored ? ack() : retry();
+                                  }).template out<audit>(into_stream("audit.log").on("far")));
+                  })
+          .broker("far", nats("nats://far:4222"), [](auto&) {})
+          .build());
   world_.broker("near").publish("orders.new", order{3, "lamp"});
   app.subscriber("packing").assert_outcomes({"ack"});
   ASSERT_EQ(world_.broker("far").stored("AUDIT").size(), 1u);
@@ -147,13 +159,15 @@ TEST_F(lifecycle, two_brokers_and_a_slot_that_publishes_across) {
 TEST_F(lifecycle, a_publisher_refuses_after_the_end) {
   publisher kept;
   auto app = world_.start(app_builder("shop", "1.0.0")
-                              .broker(nats("nats://localhost:4222"), [&](auto& scope) { scope.after_startup([&](publisher with) { kept = with; }); })
+                              .broker(nats("nats://localhost:4222"),
+                                      [&](auto& scope) { scope.after_startup([&](publisher with) { kept = with; }); })
                               .build());
   (void)app.shutdown();
   std::optional<result<published>> done;
   boost::asio::io_context loop;
   receipt value{1};
-  boost::asio::co_spawn(loop, kept.publish("x", value), [&](std::exception_ptr, result<published> how) { done = std::move(how); });
+  boost::asio::co_spawn(loop, kept.publish("x", value),
+                        [&](std::exception_ptr, result<published> how) { done = std::move(how); });
   loop.run();
   ASSERT_TRUE(done);
   EXPECT_EQ(done->error().code(), errc::closed);
@@ -180,7 +194,9 @@ TEST_F(lifecycle, a_shutdown_does_not_wait_longer_than_it_is_told) {
   auto app = world_.start(app_builder("shop", "1.0.0")
                               .broker(nats("nats://localhost:4222"),
                                       [](auto& scope) {
-                                        scope.include(packing([](const order&) -> boost::asio::awaitable<void> { co_await sleep_for(1h); }));
+                                        scope.include(packing([](const order&) -> boost::asio::awaitable<void> {
+                                          co_await sleep_for(1h);
+                                        }));
                                       })
                               .shutdown_timeout(5s)
                               .build());
@@ -197,7 +213,9 @@ TEST_F(lifecycle, a_shutdown_does_not_wait_longer_than_it_is_told) {
 
 TEST_F(lifecycle, it_can_be_described_without_a_server) {
   const std::string text = make(packing(ignore).workers(2).max_attempts(3)).describe();
-  EXPECT_NE(text.find("packing  subject orders.new  jetstream ORDERS durable packing  workers 2  max_attempts 3"), std::string::npos) << text;
+  EXPECT_NE(text.find("packing  subject orders.new  jetstream ORDERS durable packing  workers 2  max_attempts 3"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

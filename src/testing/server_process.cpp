@@ -25,7 +25,8 @@ server_process::~server_process() = default;
 result<server_process> server_process::start(const std::string& program) {
   auto made = std::make_unique<implementation>();
   // The server takes the port itself (-1) and says which, so nobody else can take it in between.
-  auto child = runtime::host::child_process::start(program, {"-a", "127.0.0.1", "-p", "-1", "-js", "-sd", made->directory->path()});
+  auto child = runtime::host::child_process::start(
+      program, {"-a", "127.0.0.1", "-p", "-1", "-js", "-sd", made->directory->path()});
   if (!child) return std::unexpected(std::move(child).error());
   made->child.emplace(*std::move(child));
   auto line = made->child->wait_for_line(listening, patience);

@@ -29,7 +29,8 @@ class service_test : public ::testing::Test {
   template <class... Registrations>
   static service::app make(Registrations... registrations) {
     return service::app_builder("shop", "1.0.0")
-        .broker(service::nats("nats://localhost:4222"), [&](auto& scope) { (scope.include(std::move(registrations)), ...); })
+        .broker(service::nats("nats://localhost:4222"),
+                [&](auto& scope) { (scope.include(std::move(registrations)), ...); })
         .build();
   }
   template <class... Registrations>
@@ -39,7 +40,8 @@ class service_test : public ::testing::Test {
   // Subscribed to ORDERS under the name "packing".
   template <class Handler>
   static auto packing(Handler handler) {
-    return service::subscriber(service::jetstream("orders.new").stream("ORDERS").durable("packing"), std::move(handler)).name("packing");
+    return service::subscriber(service::jetstream("orders.new").stream("ORDERS").durable("packing"), std::move(handler))
+        .name("packing");
   }
   template <class Handler>
   static auto core_packing(Handler handler) {

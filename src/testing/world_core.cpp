@@ -17,11 +17,14 @@ constexpr std::chrono::seconds live_patience(10);  // for each step against a re
 
 std::string outcome_text(const service::detail::handled& made, const service::outcome& final) {
   switch (made.how) {
-    case service::detail::handled_how::decode_failed: return "decode_failed";
-    case service::detail::handled_how::threw: return "threw";
+    case service::detail::handled_how::decode_failed:
+      return "decode_failed";
+    case service::detail::handled_how::threw:
+      return "threw";
     case service::detail::handled_how::cancelled:  // by a timeout, which has its outcome, or by the end
     case service::detail::handled_how::extract_failed:
-    case service::detail::handled_how::completed: break;
+    case service::detail::handled_how::completed:
+      break;
   }
   if (final.kind() == service::outcome_kind::none) return "unsettled";
   if (final.kind() == service::outcome_kind::retry_after) return "retry_after(" + to_go_duration(final.delay()) + ")";
@@ -41,12 +44,15 @@ void app_record::on_delivery(std::string_view subscription, const service::conte
   if (const auto& from = delivery.jetstream()) made.stream_sequence = from->stream_sequence;
 }
 
-void app_record::on_outcome(std::string_view subscription, const service::context& delivery, const service::detail::handled& made,
-                            const service::outcome& final, std::string_view settled) {
+void app_record::on_outcome(std::string_view subscription, const service::context& delivery,
+                            const service::detail::handled& made, const service::outcome& final,
+                            std::string_view settled) {
   const auto& from = delivery.jetstream();
   const std::uint64_t sequence = from ? from->stream_sequence : 0;
   for (recorded_delivery& each : deliveries[std::string(subscription)]) {
-    if (each.ended || each.stream_sequence != sequence || each.attempt != delivery.attempt() || each.payload != delivery.payload()) continue;
+    if (each.ended || each.stream_sequence != sequence || each.attempt != delivery.attempt() ||
+        each.payload != delivery.payload())
+      continue;
     each.ended = true;
     each.outcome = outcome_text(made, final);
     each.settlement = settled;
@@ -54,7 +60,9 @@ void app_record::on_outcome(std::string_view subscription, const service::contex
   }
 }
 
-void app_record::on_batch(std::string_view subscription, std::size_t size) { batches[std::string(subscription)].push_back(size); }
+void app_record::on_batch(std::string_view subscription, std::size_t size) {
+  batches[std::string(subscription)].push_back(size);
+}
 
 std::string app_record::history() const {
   std::string text = "history of " + application + ":\n";
@@ -65,7 +73,8 @@ std::string app_record::history() const {
     }
   }
   for (const auto& each : published) text += "  published " + each.subject + " " + each.payload + "\n";
-  for (const auto& each : log->records) text += "  [" + std::string(service::to_word(each.level)) + "] " + each.line() + "\n";
+  for (const auto& each : log->records)
+    text += "  [" + std::string(service::to_word(each.level)) + "] " + each.line() + "\n";
   return text;
 }
 
@@ -117,7 +126,8 @@ world_core::twin& world_core::broker(const std::string& name) {
   auto created = server::server::create(surroundings, options);
   if (!created) fail_assertion("test broker " + name + ": " + created.error().message());
   made.server = *std::move(created);
-  if (auto started = made.server->start(); !started) fail_assertion("test broker " + name + ": " + started.error().message());
+  if (auto started = made.server->start(); !started)
+    fail_assertion("test broker " + name + ": " + started.error().message());
   client::options connect("inproc://" + name);
   connect.name("test");
   made.connection = need(client::connect_on(shard, *client_transport, connect), "connecting to test broker " + name);
@@ -135,18 +145,21 @@ result<std::shared_ptr<app_record>> world_core::start(service::app what) {
     broker(each.name);
     each.connect.url(paused != nullptr ? "inproc://" + each.name : settings.live());
   }
-  record->core = std::make_shared<service::detail::app_core>(std::move(definition), service::detail::app_loop{&shard, client_transport.get(), true});
+  record->core = std::make_shared<service::detail::app_core>(
+      std::move(definition), service::detail::app_loop{&shard, client_transport.get(), true});
   record->core->observe(record.get());
   for (const auto& link : record->core->links()) {
-    link->watch([raw = record.get()](std::string_view subject, std::string_view payload, const client::headers& headers) {
-      published_message made{std::string(subject), std::string(payload), headers, {}};
-      if (const auto id = headers.get("Nats-Msg-Id")) made.message_id = *id;
-      raw->published.push_back(std::move(made));
-    });
+    link->watch(
+        [raw = record.get()](std::string_view subject, std::string_view payload, const client::headers& headers) {
+          published_message made{std::string(subject), std::string(payload), headers, {}};
+          if (const auto id = headers.get("Nats-Msg-Id")) made.message_id = *id;
+          raw->published.push_back(std::move(made));
+        });
   }
   applications.push_back(record);
   auto started = std::make_shared<std::optional<result<void>>>();
-  boost::asio::co_spawn(record->core->executor(), record->core->start_up(), [started](std::exception_ptr, result<void> done) { started->emplace(std::move(done)); });
+  boost::asio::co_spawn(record->core->executor(), record->core->start_up(),
+                        [started](std::exception_ptr, result<void> done) { started->emplace(std::move(done)); });
   drive([&] { return started->has_value(); });
   if (!*started) return fail(errc::timeout, "the application did not start in time");
   if (**started) return record;
@@ -165,7 +178,8 @@ void world_core::settle() {
     for (const auto& record : applications) {
       for (const auto& each : record->core->subscriptions()) {
         const auto found = record->deliveries.find(each->name());
-        if (found != record->deliveries.end() && found->second.size() > settings.step_budget() / 2) busy += " " + each->name();
+        if (found != record->deliveries.end() && found->second.size() > settings.step_budget() / 2)
+          busy += " " + each->name();
       }
     }
     // What is in flight goes no further; the world is only good for reading now.
@@ -197,7 +211,8 @@ void world_core::advance(std::chrono::nanoseconds by) {
   if (paused == nullptr) fail_assertion("a real server has its own clock: wait_until() waits for it");
   const time_point until = paused->now() + by;
   settle();
-  while (advance_one(until)) {}
+  while (advance_one(until)) {
+  }
   paused->advance_to(until);
   settle();
 }

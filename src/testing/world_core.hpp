@@ -38,7 +38,7 @@ class app_record final : public service::detail::delivery_observer {
   std::vector<published_message> published;
   std::optional<result<void>> ended;  // of the shutdown
   bool shutdown_begun = false;
-  std::size_t* steps = nullptr;       // of the world's drive
+  std::size_t* steps = nullptr;  // of the world's drive
 
   void on_delivery(std::string_view subscription, const service::context& delivery) override;
   void on_outcome(std::string_view subscription, const service::context& delivery, const service::detail::handled& made,
@@ -55,7 +55,7 @@ class world_core : public std::enable_shared_from_this<world_core> {
   struct twin {
     std::unique_ptr<runtime::transport> transport;
     std::unique_ptr<server::server> server;  // null for a real one
-    client::connection connection;  // the test's own
+    client::connection connection;           // the test's own
   };
   twin& broker(const std::string& name);
 
@@ -81,7 +81,8 @@ class world_core : public std::enable_shared_from_this<world_core> {
     auto slot = std::make_shared<std::optional<result<T>>>();
     operation.then([slot](result<T> done) { slot->emplace(std::move(done)); });
     drive([&] { return slot->has_value(); });
-    if (!*slot) return fail(errc::timeout, paused != nullptr ? "no answer without time passing" : "no answer from the server");
+    if (!*slot)
+      return fail(errc::timeout, paused != nullptr ? "no answer without time passing" : "no answer from the server");
     return std::move(**slot);
   }
 

@@ -43,7 +43,9 @@ class stage {
   void delete_stream(const std::string& name) {
     if (world_.broker().has_stream(name)) world_.broker().delete_stream(name);
   }
-  void pay(std::uint64_t id, const std::string& card) { broker().publish("payments.authorized", payment{id, card, 1250}); }
+  void pay(std::uint64_t id, const std::string& card) {
+    broker().publish("payments.authorized", payment{id, card, 1250});
+  }
   // How many deliveries of the subscription have ended, over all instances.
   std::size_t ended(const std::string& subscription) const {
     std::size_t count = 0;
@@ -53,7 +55,8 @@ class stage {
     return count;
   }
   void wait_for(const std::string& subscription, std::size_t deliveries) {
-    if (!world_.wait_until([&] { return ended(subscription) >= deliveries; })) story_ += "too few deliveries of " + subscription + "\n";
+    if (!world_.wait_until([&] { return ended(subscription) >= deliveries; }))
+      story_ += "too few deliveries of " + subscription + "\n";
   }
   void wait_until(const std::function<bool()>& condition) {
     if (!world_.wait_until(condition)) story_ += "something did not happen\n";
@@ -62,8 +65,8 @@ class stage {
   void tell(std::string line) { story_ += std::move(line) + "\n"; }
   void tell_about(const test_app& app, const std::string& subscription) {
     for (const auto& each : app.subscriber(subscription).deliveries()) {
-      tell(subscription + " attempt " + std::to_string(each.attempt) + " of " + std::to_string(each.stream_sequence) + ": " +
-           each.outcome + ", " + each.settlement);
+      tell(subscription + " attempt " + std::to_string(each.attempt) + " of " + std::to_string(each.stream_sequence) +
+           ": " + each.outcome + ", " + each.settlement);
     }
   }
   void tell_about_published(const test_app& app) {
@@ -72,8 +75,8 @@ class stage {
   void tell_about_consumer() {
     // Settlements are on their way to the server, which answers in order.
     const auto info = broker().consumer_info("PAYMENTS", "capture");
-    tell("consumer: acknowledged to " + std::to_string(info.ack_floor.stream_seq) + ", " + std::to_string(info.num_ack_pending) + " in doubt, " +
-         std::to_string(info.num_pending) + " to come");
+    tell("consumer: acknowledged to " + std::to_string(info.ack_floor.stream_seq) + ", " +
+         std::to_string(info.num_ack_pending) + " in doubt, " + std::to_string(info.num_pending) + " to come");
   }
   void tell_about_bank() { tell("charged " + std::to_string(bank_->charged_cents())); }
   std::string story() const { return story_; }
@@ -187,7 +190,8 @@ void two_instances(stage& on) {
   for (std::uint64_t id = 1; id <= 40; ++id) on.pay(id, "4111");
   on.wait_for("capture", 40);
   on.tell("together " + std::to_string(one.subscriber("capture").calls() + two.subscriber("capture").calls()));
-  on.tell(one.subscriber("capture").calls() > 0 && two.subscriber("capture").calls() > 0 ? "both worked" : "one did it all");
+  on.tell(one.subscriber("capture").calls() > 0 && two.subscriber("capture").calls() > 0 ? "both worked"
+                                                                                         : "one did it all");
   on.tell_about_bank();
 }
 
@@ -210,7 +214,9 @@ void shutdown_hands_back(stage& on) {
 void missing_stream(stage& on) {
   on.delete_stream("PAYMENTS");
   auto started = on.try_start();
-  on.tell(started ? "it started" : "refused: " + std::to_string(static_cast<int>(started.error().code())) + " " + std::to_string(started.error().api_code()));
+  on.tell(started ? "it started"
+                  : "refused: " + std::to_string(static_cast<int>(started.error().code())) + " " +
+                        std::to_string(started.error().api_code()));
 }
 
 void changed_settings(stage& on) {
@@ -281,8 +287,11 @@ TEST_P(payments_parity, comes_out_as_in_process) {
   EXPECT_EQ(in_process, live);
 }
 
-INSTANTIATE_TEST_SUITE_P(servers, payments_parity, testing::Combine(testing::Values("nats_server", "ternd"), testing::ValuesIn(scenarios)),
-                         [](const auto& about) { return std::string(std::get<0>(about.param)) + "_" + std::get<1>(about.param).name; });
+INSTANTIATE_TEST_SUITE_P(servers, payments_parity,
+                         testing::Combine(testing::Values("nats_server", "ternd"), testing::ValuesIn(scenarios)),
+                         [](const auto& about) {
+                           return std::string(std::get<0>(about.param)) + "_" + std::get<1>(about.param).name;
+                         });
 
 }  // namespace
 }  // namespace payments

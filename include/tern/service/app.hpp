@@ -6,7 +6,8 @@
 ///       return app_builder("payments", "0.1.0")
 ///           .on_startup([](std::monostate) { return clients{std::make_shared<bank>()}; })
 ///           .broker(nats("nats://localhost:4222"), [](auto& scope) {
-///             scope.include(subscriber(jetstream("payments.authorized").stream("PAYMENTS").durable("capture"), capture)
+///             scope.include(subscriber(jetstream("payments.authorized").stream("PAYMENTS").durable("capture"),
+///             capture)
 ///                               .reply<captured>());
 ///             scope.include(subscriber(core("payments.captured"), refresh));
 ///           })
@@ -125,8 +126,14 @@ class scope {
     }
     return *this;
   }
-  scope& on_decode_failure(failure_action action) { into_.on_decode_failure = action; return *this; }
-  scope& on_panic(failure_action action) { into_.on_panic = action; return *this; }
+  scope& on_decode_failure(failure_action action) {
+    into_.on_decode_failure = action;
+    return *this;
+  }
+  scope& on_panic(failure_action action) {
+    into_.on_panic = action;
+    return *this;
+  }
   /// Runs once all subscriptions are open: `hook(publisher)`, plain or a coroutine.
   template <class Hook>
   scope& after_startup(Hook hook) {
@@ -155,13 +162,25 @@ class app_with_brokers {
   }
   /// `hook(State&)`, plain or a coroutine; an error of the first three fails the start, later ones are logged.
   template <class Hook>
-  app_with_brokers&& after_startup(Hook hook) && { definition_->after_startup.push_back(detail::state_hook<State>(std::move(hook))); return std::move(*this); }
+  app_with_brokers&& after_startup(Hook hook) && {
+    definition_->after_startup.push_back(detail::state_hook<State>(std::move(hook)));
+    return std::move(*this);
+  }
   template <class Hook>
-  app_with_brokers&& on_shutdown(Hook hook) && { definition_->on_shutdown.push_back(detail::state_hook<State>(std::move(hook))); return std::move(*this); }
+  app_with_brokers&& on_shutdown(Hook hook) && {
+    definition_->on_shutdown.push_back(detail::state_hook<State>(std::move(hook)));
+    return std::move(*this);
+  }
   template <class Hook>
-  app_with_brokers&& after_shutdown(Hook hook) && { definition_->after_shutdown.push_back(detail::state_hook<State>(std::move(hook))); return std::move(*this); }
+  app_with_brokers&& after_shutdown(Hook hook) && {
+    definition_->after_shutdown.push_back(detail::state_hook<State>(std::move(hook)));
+    return std::move(*this);
+  }
   /// How long running handlers may take to end. Default: as long as they need.
-  app_with_brokers&& shutdown_timeout(std::chrono::nanoseconds limit) && { definition_->shutdown_timeout = limit; return std::move(*this); }
+  app_with_brokers&& shutdown_timeout(std::chrono::nanoseconds limit) && {
+    definition_->shutdown_timeout = limit;
+    return std::move(*this);
+  }
 
   app build() && { return app(std::move(definition_)); }
 
@@ -182,13 +201,23 @@ class basic_app_builder {
     definition_->on_startup.push_back(detail::startup_hook<Hook, State>(std::move(hook)));
     return basic_app_builder<next>(std::move(definition_));
   }
-  basic_app_builder&& on_decode_failure(failure_action action) && { definition_->on_decode_failure = action; return std::move(*this); }
-  basic_app_builder&& on_panic(failure_action action) && { definition_->on_panic = action; return std::move(*this); }
-  basic_app_builder&& log_to(std::shared_ptr<log_sink> sink) && { definition_->sink = std::move(sink); return std::move(*this); }
+  basic_app_builder&& on_decode_failure(failure_action action) && {
+    definition_->on_decode_failure = action;
+    return std::move(*this);
+  }
+  basic_app_builder&& on_panic(failure_action action) && {
+    definition_->on_panic = action;
+    return std::move(*this);
+  }
+  basic_app_builder&& log_to(std::shared_ptr<log_sink> sink) && {
+    definition_->sink = std::move(sink);
+    return std::move(*this);
+  }
 
   template <class Configure>
   app_with_brokers<State> broker(std::string name, nats where, Configure&& configure) && {
-    return app_with_brokers<State>(std::move(definition_)).broker(std::move(name), std::move(where), std::forward<Configure>(configure));
+    return app_with_brokers<State>(std::move(definition_))
+        .broker(std::move(name), std::move(where), std::forward<Configure>(configure));
   }
   template <class Configure>
   app_with_brokers<State> broker(nats where, Configure&& configure) && {
@@ -201,15 +230,16 @@ class basic_app_builder {
 
 class app_builder : public basic_app_builder<std::monostate> {
  public:
-  app_builder(std::string name, std::string version) : basic_app_builder(detail::new_definition(std::move(name), std::move(version))) {}
+  app_builder(std::string name, std::string version)
+      : basic_app_builder(detail::new_definition(std::move(name), std::move(version))) {}
 };
 
 /// For handlers and hooks: waiting and the time by the application's clock, which a test may have paused.
 boost::asio::awaitable<void> sleep_for(std::chrono::nanoseconds duration);
 time_point now();
 
-/// `run` (default), `describe`; `--help`. Exit codes: 0 clean, 1 start-up error, 2 usage, 3 fail fast, 130 and 143 after a
-/// second signal.
+/// `run` (default), `describe`; `--help`. Exit codes: 0 clean, 1 start-up error, 2 usage, 3 fail fast, 130 and 143
+/// after a second signal.
 int run_main(int argc, char** argv, app (*make)());
 
 }  // namespace tern::service

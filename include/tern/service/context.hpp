@@ -3,8 +3,8 @@
 ///     void note(const payment& p, tern::service::context& delivery, tern::service::nats::delivered_count attempt,
 ///               tern::service::state<bank> bank);
 ///
-/// A context lives as long as its delivery is being handled; references to it stay valid across suspension of a coroutine
-/// handler. Thread safety: the application's own thread. Source: service specification section 4.
+/// A context lives as long as its delivery is being handled; references to it stay valid across suspension of a
+/// coroutine handler. Thread safety: the application's own thread. Source: service specification section 4.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -33,13 +33,27 @@ namespace tern::service {
 class nats {
  public:
   // Keys of field<K>, read from the ack subject; all empty on a Core delivery.
-  struct stream { using value_type = std::string_view; };
-  struct consumer { using value_type = std::string_view; };
-  struct stream_sequence { using value_type = std::uint64_t; };
-  struct consumer_sequence { using value_type = std::uint64_t; };
-  struct delivered { using value_type = std::uint64_t; };
-  struct pending { using value_type = std::uint64_t; };
-  struct timestamp { using value_type = time_point; };
+  struct stream {
+    using value_type = std::string_view;
+  };
+  struct consumer {
+    using value_type = std::string_view;
+  };
+  struct stream_sequence {
+    using value_type = std::uint64_t;
+  };
+  struct consumer_sequence {
+    using value_type = std::uint64_t;
+  };
+  struct delivered {
+    using value_type = std::uint64_t;
+  };
+  struct pending {
+    using value_type = std::uint64_t;
+  };
+  struct timestamp {
+    using value_type = time_point;
+  };
 
   /// Deliveries of this message so far, 1 on the first. JetStream descriptors only: on a Core one it does not compile.
   class delivered_count {
@@ -88,7 +102,9 @@ class context {
 
   /// A place for layers to leave values, found by type.
   template <class T>
-  void put(T value) { scratch_[typeid(T)] = std::move(value); }
+  void put(T value) {
+    scratch_[typeid(T)] = std::move(value);
+  }
   template <class T>
   T* get() {
     const auto found = scratch_.find(typeid(T));
@@ -101,7 +117,9 @@ class context {
 
   const client::message& message() const { return message_; }
   void* app_state() const { return app_state_; }  // for state<T>
-  void put_services(void* owner) { services_ = owner; }  // for out<Slot>: the subscription that this delivery belongs to
+  void put_services(void* owner) {
+    services_ = owner;
+  }  // for out<Slot>: the subscription that this delivery belongs to
   void* services() const { return services_; }
   const auto& continuations() const { return after_; }
 
@@ -168,8 +186,9 @@ struct raw_view {
   std::string_view bytes;
 };
 
-/// Specialise for own parameter types: `static std::expected<X, outcome> extract(context&)`; on failure the carried outcome
-/// settles the delivery and the body does not run. Optionally `static void release(X&, const outcome&)` after the body.
+/// Specialise for own parameter types: `static std::expected<X, outcome> extract(context&)`; on failure the carried
+/// outcome settles the delivery and the body does not run. Optionally `static void release(X&, const outcome&)` after
+/// the body.
 template <class X>
 struct extractor {};
 

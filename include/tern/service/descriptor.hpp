@@ -1,9 +1,10 @@
 /// What a subscriber listens to. One class per delivery model, so that an option of the wrong model does not compile.
 ///
 ///     using namespace std::chrono_literals;
-///     auto durable = tern::service::jetstream("payments.authorized").stream("PAYMENTS").durable("capture").ack_wait(60s);
-///     auto events = tern::service::core("payments.captured").queue_group("dashboard");
-///     auto all = tern::service::core_wildcard("payments.*");
+///     auto durable =
+///     tern::service::jetstream("payments.authorized").stream("PAYMENTS").durable("capture").ack_wait(60s); auto events
+///     = tern::service::core("payments.captured").queue_group("dashboard"); auto all =
+///     tern::service::core_wildcard("payments.*");
 ///
 /// Mistakes are found when the application starts, before anything goes over the network: errc::invalid_options.
 /// Thread safety: plain values. Source: service specification section 3.
@@ -28,7 +29,10 @@ class core {
  public:
   explicit core(std::string subject) : subject_(std::move(subject)) {}
   /// One member of the group gets each message.
-  core queue_group(std::string name) && { queue_group_ = std::move(name); return std::move(*this); }
+  core queue_group(std::string name) && {
+    queue_group_ = std::move(name);
+    return std::move(*this);
+  }
   const std::string& subject() const { return subject_; }
   const std::string& queue_group() const { return queue_group_; }
 
@@ -41,7 +45,10 @@ class core {
 class core_wildcard {
  public:
   explicit core_wildcard(std::string pattern) : subject_(std::move(pattern)) {}
-  core_wildcard queue_group(std::string name) && { queue_group_ = std::move(name); return std::move(*this); }
+  core_wildcard queue_group(std::string name) && {
+    queue_group_ = std::move(name);
+    return std::move(*this);
+  }
   const std::string& subject() const { return subject_; }
   const std::string& queue_group() const { return queue_group_; }
 
@@ -59,34 +66,77 @@ class jetstream_consumer {
       : subject_(std::move(subject)), stream_(std::move(stream)), filters_{subject_} {}
 
   /// Survives restarts and is shared by all replicas that name it. Default: none, an ephemeral consumer.
-  jetstream_consumer durable(std::string name) && { durable_ = std::move(name); return std::move(*this); }
+  jetstream_consumer durable(std::string name) && {
+    durable_ = std::move(name);
+    return std::move(*this);
+  }
   /// Default: the subject.
-  jetstream_consumer filter(std::string subject) && { filters_ = {std::move(subject)}; return std::move(*this); }
-  jetstream_consumer filters(std::vector<std::string> subjects) && { filters_ = std::move(subjects); return std::move(*this); }
+  jetstream_consumer filter(std::string subject) && {
+    filters_ = {std::move(subject)};
+    return std::move(*this);
+  }
+  jetstream_consumer filters(std::vector<std::string> subjects) && {
+    filters_ = std::move(subjects);
+    return std::move(*this);
+  }
   /// How long the server waits for an outcome before it delivers again. Default 30 s, above zero. Choose it above the
   /// worst time of the handler, or use keep_alive().
-  jetstream_consumer ack_wait(std::chrono::nanoseconds wait) && { ack_wait_ = wait; return std::move(*this); }
+  jetstream_consumer ack_wait(std::chrono::nanoseconds wait) && {
+    ack_wait_ = wait;
+    return std::move(*this);
+  }
   /// How many deliveries may be without outcome at once. Default 1024.
-  jetstream_consumer max_ack_pending(std::int64_t count) && { max_ack_pending_ = count; return std::move(*this); }
+  jetstream_consumer max_ack_pending(std::int64_t count) && {
+    max_ack_pending_ = count;
+    return std::move(*this);
+  }
   /// Where a new consumer begins. Default all.
-  jetstream_consumer deliver(deliver_from from) && { deliver_ = from; return std::move(*this); }
+  jetstream_consumer deliver(deliver_from from) && {
+    deliver_ = from;
+    return std::move(*this);
+  }
   jetstream_consumer deliver_from_sequence(std::uint64_t first) && {
-    deliver_ = deliver_from::by_start_sequence; start_sequence_ = first; return std::move(*this);
+    deliver_ = deliver_from::by_start_sequence;
+    start_sequence_ = first;
+    return std::move(*this);
   }
   jetstream_consumer deliver_from_time(time_point first) && {
-    deliver_ = deliver_from::by_start_time; start_time_ = first; return std::move(*this);
+    deliver_ = deliver_from::by_start_time;
+    start_time_ = first;
+    return std::move(*this);
   }
   /// Batches only: how long one fetch waits for a first message. Default 5 s.
-  jetstream_consumer pull_expires(std::chrono::nanoseconds wait) && { pull_expires_ = wait; return std::move(*this); }
+  jetstream_consumer pull_expires(std::chrono::nanoseconds wait) && {
+    pull_expires_ = wait;
+    return std::move(*this);
+  }
   /// Beyond the named options. Default: what the server chooses.
-  jetstream_consumer max_deliver(std::int64_t count) && { max_deliver_ = count; return std::move(*this); }
-  jetstream_consumer backoff(std::vector<std::chrono::nanoseconds> waits) && { backoff_ = std::move(waits); return std::move(*this); }
-  jetstream_consumer inactive_threshold(std::chrono::nanoseconds wait) && { inactive_threshold_ = wait; return std::move(*this); }
-  jetstream_consumer metadata(std::map<std::string, std::string> pairs) && { metadata_ = std::move(pairs); return std::move(*this); }
+  jetstream_consumer max_deliver(std::int64_t count) && {
+    max_deliver_ = count;
+    return std::move(*this);
+  }
+  jetstream_consumer backoff(std::vector<std::chrono::nanoseconds> waits) && {
+    backoff_ = std::move(waits);
+    return std::move(*this);
+  }
+  jetstream_consumer inactive_threshold(std::chrono::nanoseconds wait) && {
+    inactive_threshold_ = wait;
+    return std::move(*this);
+  }
+  jetstream_consumer metadata(std::map<std::string, std::string> pairs) && {
+    metadata_ = std::move(pairs);
+    return std::move(*this);
+  }
   /// Changes an existing durable to what is declared here. Default: a difference is an error at the start.
-  jetstream_consumer update() && { update_ = true; return std::move(*this); }
+  jetstream_consumer update() && {
+    update_ = true;
+    return std::move(*this);
+  }
   /// Uses an existing consumer, never changes it, fails if it is absent.
-  jetstream_consumer bind() && { bind_ = true; return std::move(*this); }
+  jetstream_consumer bind() && {
+    bind_ = true;
+    return std::move(*this);
+  }
 
   const std::string& subject() const { return subject_; }
   const std::string& stream() const { return stream_; }

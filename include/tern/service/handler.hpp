@@ -8,6 +8,7 @@
 /// `field<K>`, `nats::delivered_count`, `state<T>`, `headers<T>`, `deadline`, and types with an `extractor`.
 /// Returns: nothing, `outcome`, `expected<void, E>`, `expected<outcome, E>`, with `.reply<T>()` also `T`,
 /// `optional<T>`, `expected<T, outcome>`, `variant<T, outcome>`; each also as `boost::asio::awaitable`.
+/// On gcc 12 name an awaited value before you switch on it: `switch (co_await ...)` breaks the coroutine's frame.
 /// Source: service specification section 4.
 #pragma once
 

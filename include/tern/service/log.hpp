@@ -1,5 +1,5 @@
-/// Where an application's records go. Library code never installs a global sink; the default writes one line per record to
-/// the standard error stream.
+/// Where an application's records go. Library code never installs a global sink; the default writes one line per record
+/// to the standard error stream.
 ///
 ///     app_builder("payments", "0.1.0").log_to(std::make_shared<my_sink>());
 ///
@@ -28,7 +28,8 @@ struct log_field {
   log_field(std::string_view name, const std::string& value) : name(name), value(value) {}
   log_field(std::string_view name, std::integral auto value) : name(name), value(std::to_string(value)) {}
   template <class Counter>  // nats::delivered_count and the like
-    requires(std::is_class_v<Counter> && std::convertible_to<Counter, std::uint64_t> && !std::convertible_to<Counter, std::string_view>)
+    requires(std::is_class_v<Counter> && std::convertible_to<Counter, std::uint64_t> &&
+             !std::convertible_to<Counter, std::string_view>)
   log_field(std::string_view name, Counter value) : log_field(name, static_cast<std::uint64_t>(value)) {}
   std::string name;
   std::string value;
@@ -52,10 +53,18 @@ std::shared_ptr<log_sink> standard_error_sink();
 /// For handlers: to the sink of the application whose handler is running.
 namespace log {
 void write(log_level level, std::string_view text, std::initializer_list<log_field> fields);
-inline void debug(std::string_view text, std::initializer_list<log_field> fields = {}) { write(log_level::debug, text, fields); }
-inline void info(std::string_view text, std::initializer_list<log_field> fields = {}) { write(log_level::info, text, fields); }
-inline void warn(std::string_view text, std::initializer_list<log_field> fields = {}) { write(log_level::warn, text, fields); }
-inline void error(std::string_view text, std::initializer_list<log_field> fields = {}) { write(log_level::error, text, fields); }
+inline void debug(std::string_view text, std::initializer_list<log_field> fields = {}) {
+  write(log_level::debug, text, fields);
+}
+inline void info(std::string_view text, std::initializer_list<log_field> fields = {}) {
+  write(log_level::info, text, fields);
+}
+inline void warn(std::string_view text, std::initializer_list<log_field> fields = {}) {
+  write(log_level::warn, text, fields);
+}
+inline void error(std::string_view text, std::initializer_list<log_field> fields = {}) {
+  write(log_level::error, text, fields);
+}
 }  // namespace log
 
 }  // namespace tern::service

@@ -5,8 +5,8 @@
 ///       static constexpr tern::service::subject_pattern subject{"payments.captured"};
 ///     };
 ///
-/// Three forms: fixed; a template with named tokens (`orders.{tenant}.placed`, values given when publishing); none, then
-/// whoever publishes or replies names the subject. Source: service specification section 1.
+/// Three forms: fixed; a template with named tokens (`orders.{tenant}.placed`, values given when publishing); none,
+/// then whoever publishes or replies names the subject. Source: service specification section 1.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -34,7 +34,9 @@ template <class T>
 struct message_traits {};
 
 template <class T>
-concept has_subject = requires { { message_traits<T>::subject.text() } -> std::convertible_to<std::string_view>; };
+concept has_subject = requires {
+  { message_traits<T>::subject.text() } -> std::convertible_to<std::string_view>;
+};
 template <class T>
 concept has_fixed_subject = has_subject<T> && !message_traits<T>::subject.is_template();
 

@@ -82,7 +82,9 @@ class failure_action {
   static failure_action fail_fast() { return failure_action(kinds::fail_fast); }
   static failure_action drop() { return failure_action(kinds::drop); }
   static failure_action retry() { return failure_action(kinds::retry); }
-  static failure_action retry_after(std::chrono::nanoseconds delay) { return failure_action(kinds::retry_after, delay); }
+  static failure_action retry_after(std::chrono::nanoseconds delay) {
+    return failure_action(kinds::retry_after, delay);
+  }
   /// Acknowledged as if it had been handled.
   static failure_action skip() { return failure_action(kinds::skip); }
   /// To the registration's dead letter subject, with the reason.

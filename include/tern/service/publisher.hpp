@@ -34,7 +34,10 @@ class destination {
  public:
   destination(std::string subject, bool confirmed) : subject_(std::move(subject)), confirmed_(confirmed) {}
   /// Another broker of the application than the subscription's own.
-  destination on(std::string broker) && { broker_ = std::move(broker); return std::move(*this); }
+  destination on(std::string broker) && {
+    broker_ = std::move(broker);
+    return std::move(*this);
+  }
   const std::string& subject() const { return subject_; }
   const std::string& broker() const { return broker_; }
   bool confirmed() const { return confirmed_; }
@@ -50,9 +53,18 @@ inline destination into_stream(std::string subject) { return destination(std::mo
 class publish_options {
  public:
   /// `Nats-Msg-Id`: the stream drops a repetition within its duplicate window.
-  publish_options& message_id(std::string id) { message_id_ = std::move(id); return *this; }
-  publish_options& expect_last_sequence(std::uint64_t last) { expect_last_sequence_ = last; return *this; }
-  publish_options& header(std::string_view name, std::string_view value) { headers_.add(name, value); return *this; }
+  publish_options& message_id(std::string id) {
+    message_id_ = std::move(id);
+    return *this;
+  }
+  publish_options& expect_last_sequence(std::uint64_t last) {
+    expect_last_sequence_ = last;
+    return *this;
+  }
+  publish_options& header(std::string_view name, std::string_view value) {
+    headers_.add(name, value);
+    return *this;
+  }
 
   const std::string& message_id() const { return message_id_; }
   const std::optional<std::uint64_t>& expect_last_sequence() const { return expect_last_sequence_; }
@@ -112,7 +124,8 @@ class publisher {
 
   /// One typed answer. errc::no_responders at once, errc::timeout after exactly `timeout`, errc::decode_error.
   template <class Response, class Request>
-  boost::asio::awaitable<result<Response>> request(std::string subject, const Request& what, std::chrono::nanoseconds timeout) {
+  boost::asio::awaitable<result<Response>> request(std::string subject, const Request& what,
+                                                   std::chrono::nanoseconds timeout) {
     std::string payload;
     if (auto encoded = codec::json_codec::encode(payload, what); !encoded) co_return std::unexpected(encoded.error());
     auto answer = co_await request_bytes(std::move(subject), std::move(payload), timeout);
@@ -124,7 +137,8 @@ class publisher {
 
  protected:
   template <class T>
-  boost::asio::awaitable<result<published>> send(std::string subject, const T& value, bool confirmed, publish_options with) {
+  boost::asio::awaitable<result<published>> send(std::string subject, const T& value, bool confirmed,
+                                                 publish_options with) {
     std::string payload;
     auto encoded = codec::json_codec::encode(payload, value);
     return encoded ? publish_bytes(std::move(subject), std::move(payload), confirmed, std::move(with),

@@ -10,10 +10,10 @@
 ///     }
 ///
 /// The broker is Tern's server with memory streams, so the same application meets the same semantics as in production.
-/// Every call that may cause work drives everything to quiescence: no ready handler, no queued delivery. Time stands still
-/// but for advance(); a handler that waits for time simply stays in flight. An application with several brokers finds one
-/// server for each, by its name; `world.broker()` is the one named "nats". Failed assertions throw assertion_failed, which
-/// every test framework reports. One thread. Source: service specification section 20.
+/// Every call that may cause work drives everything to quiescence: no ready handler, no queued delivery. Time stands
+/// still but for advance(); a handler that waits for time simply stays in flight. An application with several brokers
+/// finds one server for each, by its name; `world.broker()` is the one named "nats". Failed assertions throw
+/// assertion_failed, which every test framework reports. One thread. Source: service specification section 20.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -50,12 +50,21 @@ class not_quiescent : public assertion_failed {
 class world_options {
  public:
   /// Deliveries in one drive before it counts as a loop that never ends. Default 100 000.
-  world_options& step_budget(std::size_t deliveries) { step_budget_ = deliveries; return *this; }
+  world_options& step_budget(std::size_t deliveries) {
+    step_budget_ = deliveries;
+    return *this;
+  }
   /// Seeds every choice that is random in production. Default 1.
-  world_options& seed(std::uint64_t value) { seed_ = value; return *this; }
+  world_options& seed(std::uint64_t value) {
+    seed_ = value;
+    return *this;
+  }
   /// Against a real server, "nats://127.0.0.1:4222", for every broker name: real time, which wait_until() waits for;
   /// advance() and cutting connections are refused. Each step has ten seconds.
-  world_options& live(std::string url) { live_ = std::move(url); return *this; }
+  world_options& live(std::string url) {
+    live_ = std::move(url);
+    return *this;
+  }
   const std::string& live() const { return live_; }
   std::size_t step_budget() const { return step_budget_; }
   std::uint64_t seed() const { return seed_; }
@@ -96,12 +105,13 @@ struct recorded_delivery {
 namespace detail {
 class world_core;
 class app_record;
-}
+}  // namespace detail
 
 /// One subscription of a running application, as the test sees it.
 class test_subscriber {
  public:
-  test_subscriber(std::shared_ptr<detail::app_record> record, std::string name) : record_(std::move(record)), name_(std::move(name)) {}
+  test_subscriber(std::shared_ptr<detail::app_record> record, std::string name)
+      : record_(std::move(record)), name_(std::move(name)) {}
 
   const std::vector<recorded_delivery>& deliveries() const;
   /// Calls of the handler: deliveries whose payload could be decoded.
@@ -126,7 +136,9 @@ class test_subscriber {
   void assert_outcomes(const std::vector<std::string>& expected) const;
   void assert_received_bytes(std::string_view payload) const;
   template <class T>
-  void assert_called_with(const T& value) const { assert_received_bytes(codec::to_json(value)); }
+  void assert_called_with(const T& value) const {
+    assert_received_bytes(codec::to_json(value));
+  }
 
  private:
   std::shared_ptr<detail::app_record> record_;
@@ -137,7 +149,8 @@ class test_subscriber {
 class test_app {
  public:
   test_app() = default;
-  test_app(std::shared_ptr<detail::world_core> world, std::shared_ptr<detail::app_record> record) : world_(std::move(world)), record_(std::move(record)) {}
+  test_app(std::shared_ptr<detail::world_core> world, std::shared_ptr<detail::app_record> record)
+      : world_(std::move(world)), record_(std::move(record)) {}
 
   /// By the registration's name. Throws when there is none.
   test_subscriber subscriber(std::string_view name) const;
@@ -152,7 +165,9 @@ class test_app {
   }
   /// Exactly one message on that subject, with this value.
   template <class T>
-  void assert_published_once(std::string_view subject, const T& value) const { assert_published_bytes_once(subject, codec::to_json(value)); }
+  void assert_published_once(std::string_view subject, const T& value) const {
+    assert_published_bytes_once(subject, codec::to_json(value));
+  }
   void assert_published_bytes_once(std::string_view subject, std::string_view payload) const;
 
   /// The error of a fail fast, if the application stopped itself.
@@ -173,7 +188,8 @@ class test_app {
   void crash();
 
   // --- the end ---
-  /// The real sequence, driven to its end. Throws when handlers wait for time: then begin_shutdown(), advance(), and this.
+  /// The real sequence, driven to its end. Throws when handlers wait for time: then begin_shutdown(), advance(), and
+  /// this.
   result<void> shutdown();
   void begin_shutdown();
   bool shut_down() const;
@@ -188,7 +204,8 @@ class test_app {
 /// One server of a world.
 class broker {
  public:
-  broker(std::shared_ptr<detail::world_core> world, std::string name) : world_(std::move(world)), name_(std::move(name)) {}
+  broker(std::shared_ptr<detail::world_core> world, std::string name)
+      : world_(std::move(world)), name_(std::move(name)) {}
 
   /// A memory stream.
   broker& stream(std::string name, std::vector<std::string> subjects);
@@ -196,7 +213,9 @@ class broker {
 
   /// As JSON, over Core (a stream that takes the subject stores it); then everything runs until it is quiet.
   template <client::json_payload T>
-  void publish(std::string_view subject, const T& value) { publish(subject, std::string_view(codec::to_json(value)), {}); }
+  void publish(std::string_view subject, const T& value) {
+    publish(subject, std::string_view(codec::to_json(value)), {});
+  }
   void publish(std::string_view subject, std::string_view bytes, const client::headers& headers = {});
   /// One answer; errc::timeout when none comes without time passing.
   result<client::message> request(std::string_view subject, std::string_view bytes);

@@ -16,7 +16,8 @@ namespace tern::testing {
 
 class server_process {
  public:
-  /// `program` is a path or a name on the PATH. Returns when it listens; errc::not_found, errc::io_error, errc::timeout.
+  /// `program` is a path or a name on the PATH. Returns when it listens; errc::not_found, errc::io_error,
+  /// errc::timeout.
   static result<server_process> start(const std::string& program);
   server_process(server_process&&) noexcept;
   server_process& operator=(server_process&&) noexcept;
@@ -25,7 +26,7 @@ class server_process {
   const std::string& url() const;        ///< "nats://127.0.0.1:34567"
   const std::string& directory() const;  ///< where its streams are
   int process_id() const;
-  std::string output() const;            ///< the end of what it wrote
+  std::string output() const;  ///< the end of what it wrote
   /// Asks it to end (SIGTERM) and waits; its exit code.
   result<int> stop();
 

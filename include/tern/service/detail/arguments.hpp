@@ -19,9 +19,15 @@ namespace tern::service::detail {
 
 // --- callables ---
 template <class R>
-struct unwrapped { using type = R; static constexpr bool asynchronous = false; };
+struct unwrapped {
+  using type = R;
+  static constexpr bool asynchronous = false;
+};
 template <class R>
-struct unwrapped<boost::asio::awaitable<R>> { using type = R; static constexpr bool asynchronous = true; };
+struct unwrapped<boost::asio::awaitable<R>> {
+  using type = R;
+  static constexpr bool asynchronous = true;
+};
 
 template <class R, class... A>
 struct signature {
@@ -50,9 +56,13 @@ template <class T>
 inline constexpr bool is_span<std::span<const T>> = true;
 
 template <class Tuple>
-struct first_of { using type = void; };
+struct first_of {
+  using type = void;
+};
 template <class First, class... Rest>
-struct first_of<std::tuple<First, Rest...>> { using type = First; };
+struct first_of<std::tuple<First, Rest...>> {
+  using type = First;
+};
 template <class Call>
 inline constexpr bool is_batch_call = is_span<std::remove_cvref_t<typename first_of<typename Call::arguments>::type>>;
 
@@ -71,7 +81,8 @@ result<T> decode_payload(std::string_view bytes) {
   } else {
     static_assert(!std::is_same_v<T, std::string_view> && !std::is_same_v<T, std::span<const std::byte>>,
                   "a handler that takes bare bytes skips decoding: take raw_view to say so");
-    static_assert(codec::codec_for<Codec, T>, "the codec of this registration cannot decode the first parameter's type");
+    static_assert(codec::codec_for<Codec, T>,
+                  "the codec of this registration cannot decode the first parameter's type");
     return Codec::template decode<T>(bytes);
   }
 }
@@ -90,24 +101,34 @@ template <class Key>
 std::optional<typename Key::value_type> broker_field(const context& delivery) {
   const auto& from = delivery.jetstream();
   if (!from) return std::nullopt;
-  if constexpr (std::is_same_v<Key, nats::stream>) return from->stream;
-  else if constexpr (std::is_same_v<Key, nats::consumer>) return from->consumer;
-  else if constexpr (std::is_same_v<Key, nats::stream_sequence>) return from->stream_sequence;
-  else if constexpr (std::is_same_v<Key, nats::consumer_sequence>) return from->consumer_sequence;
-  else if constexpr (std::is_same_v<Key, nats::delivered>) return from->delivered;
-  else if constexpr (std::is_same_v<Key, nats::pending>) return from->pending;
-  else return from->timestamp;
+  if constexpr (std::is_same_v<Key, nats::stream>)
+    return from->stream;
+  else if constexpr (std::is_same_v<Key, nats::consumer>)
+    return from->consumer;
+  else if constexpr (std::is_same_v<Key, nats::stream_sequence>)
+    return from->stream_sequence;
+  else if constexpr (std::is_same_v<Key, nats::consumer_sequence>)
+    return from->consumer_sequence;
+  else if constexpr (std::is_same_v<Key, nats::delivered>)
+    return from->delivered;
+  else if constexpr (std::is_same_v<Key, nats::pending>)
+    return from->pending;
+  else
+    return from->timestamp;
 }
 template <class Key, class Traits>
 struct slot<field<Key>, Traits> {
   using holder = field<Key>;
-  static std::expected<holder, outcome> fill(context& delivery, handled&) { return field<Key>(broker_field<Key>(delivery)); }
+  static std::expected<holder, outcome> fill(context& delivery, handled&) {
+    return field<Key>(broker_field<Key>(delivery));
+  }
   static holder& get(holder& held) { return held; }
 };
 template <class Traits>
 struct slot<nats::delivered_count, Traits> {
-  static_assert(Traits::jetstream, "nats::delivered_count needs a JetStream descriptor; a Core delivery has none: take "
-                                   "field<nats::delivered>, which is empty there");
+  static_assert(Traits::jetstream,
+                "nats::delivered_count needs a JetStream descriptor; a Core delivery has none: take "
+                "field<nats::delivered>, which is empty there");
   using holder = nats::delivered_count;
   static std::expected<holder, outcome> fill(context& delivery, handled&) {
     return nats::delivered_count(delivery.jetstream() ? delivery.jetstream()->delivered : 1);
@@ -161,9 +182,10 @@ concept resolvable = requires { typename slot<std::remove_cvref_t<P>, Traits>::h
 
 template <std::size_t Position, class P, class Traits>
 struct checked_slot : slot<std::remove_cvref_t<P>, Traits> {
-  static_assert(resolvable<P, Traits>,
-                "a parameter behind the payload (its position is the first template argument, the payload is 0) is none of "
-                "context&, field<K>, nats::delivered_count, state<T>, headers<T>, deadline, or a type with an extractor");
+  static_assert(
+      resolvable<P, Traits>,
+      "a parameter behind the payload (its position is the first template argument, the payload is 0) is none of "
+      "context&, field<K>, nats::delivered_count, state<T>, headers<T>, deadline, or a type with an extractor");
 };
 
 struct no_arguments {};
@@ -240,7 +262,8 @@ class argument_pack<std::tuple<First, Rest...>, Traits> {
 
   template <std::size_t... Index>
   void release(const outcome& how, std::index_sequence<Index...>) {
-    (release_one<std::remove_cvref_t<std::tuple_element_t<Index, std::tuple<Rest...>>>>(*std::get<Index>(rest_), how), ...);
+    (release_one<std::remove_cvref_t<std::tuple_element_t<Index, std::tuple<Rest...>>>>(*std::get<Index>(rest_), how),
+     ...);
   }
   template <class P, class Held>
   static void release_one(Held& held, const outcome& how) {
@@ -295,12 +318,13 @@ class batch_elements {
     }
   }
   void settle(outcome&& how, std::span<handled> made) { settle_all(how, false, made); }
-  // By index of the span that was given; too short: the rest is tried again, too long: the rest is ignored; both are noted.
+  // By index of the span that was given; too short: the rest is tried again, too long: the rest is ignored; both are
+  // noted.
   void settle(std::vector<outcome>&& each, std::span<handled> made) {
     for (std::size_t i = 0; i < places_.size(); ++i) made[places_[i]].result = i < each.size() ? each[i] : retry();
     if (each.size() != places_.size()) {
-      made[places_.front()].error = "the handler returned " + std::to_string(each.size()) + " outcomes for a batch of " +
-                                    std::to_string(places_.size());
+      made[places_.front()].error = "the handler returned " + std::to_string(each.size()) +
+                                    " outcomes for a batch of " + std::to_string(places_.size());
     }
   }
   void note_exception(std::span<handled> made) noexcept;

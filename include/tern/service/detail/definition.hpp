@@ -45,9 +45,13 @@ std::unique_ptr<app_definition> new_definition(std::string name, std::string ver
 
 // --- what hooks return ---
 template <class T>
-struct settled_type { using type = T; };
+struct settled_type {
+  using type = T;
+};
 template <class T, class E>
-struct settled_type<std::expected<T, E>> { using type = T; };
+struct settled_type<std::expected<T, E>> {
+  using type = T;
+};
 
 template <class E>
 error to_error(E&& problem) {
@@ -154,7 +158,9 @@ template <class Hook>
 class publisher_caller {
  public:
   explicit publisher_caller(Hook hook) : hook_(std::make_unique<Hook>(std::move(hook))) {}
-  boost::asio::awaitable<result<void>> operator()(publisher with) { return call_hook<Hook, publisher>(*hook_, std::move(with)); }
+  boost::asio::awaitable<result<void>> operator()(publisher with) {
+    return call_hook<Hook, publisher>(*hook_, std::move(with));
+  }
 
  private:
   std::unique_ptr<Hook> hook_;

@@ -36,7 +36,7 @@ struct handled {
   outcome result = outcome(outcome_kind::none);
   bool asks_for_settlement = true;  // false: the handler returns nothing, so a Core delivery is settled silently
   std::vector<reply_bytes> replies;
-  std::string error;                // of decode_failed, threw, or an expected's error side
+  std::string error;  // of decode_failed, threw, or an expected's error side
 
   void clear() {
     how = handled_how::completed;
@@ -66,11 +66,15 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 
 template <class Error>
 std::string describe_error(const Error& problem) {
-  if constexpr (requires { { problem.message() } -> std::convertible_to<std::string>; }) {
+  if constexpr (requires {
+                  { problem.message() } -> std::convertible_to<std::string>;
+                }) {
     return problem.message();
   } else if constexpr (std::is_convertible_v<const Error&, std::string>) {
     return problem;
-  } else if constexpr (requires { { problem.what() } -> std::convertible_to<std::string>; }) {
+  } else if constexpr (requires {
+                         { problem.what() } -> std::convertible_to<std::string>;
+                       }) {
     return problem.what();
   } else {
     return "the handler returned an error";
@@ -116,9 +120,10 @@ struct return_value<Value, std::tuple<Reply...>> {
     } else if constexpr (replies) {
       take_reply<Codec>(std::forward<V>(value), made);
     } else {
-      static_assert(std::is_void_v<V>,
-                    "this return type needs .reply<T>(): without it a handler returns void, outcome, expected<void, E> or "
-                    "expected<outcome, E>");
+      static_assert(
+          std::is_void_v<V>,
+          "this return type needs .reply<T>(): without it a handler returns void, outcome, expected<void, E> or "
+          "expected<outcome, E>");
     }
   }
 
@@ -156,7 +161,8 @@ struct return_value<Value, std::tuple<Reply...>> {
         take_reply<Codec>(std::get<reply_type>(value), made);
       }
     } else if constexpr (is_tuple<type>) {
-      static_assert(std::is_same_v<type, std::tuple<Reply...>>, "the tuple must hold the types of .reply<T>() in order");
+      static_assert(std::is_same_v<type, std::tuple<Reply...>>,
+                    "the tuple must hold the types of .reply<T>() in order");
       add_all<Codec>(value, made, std::index_sequence_for<Reply...>{});
     } else {
       static_assert(std::is_same_v<type, reply_type>, "the handler returns another type than .reply<T>() names");
