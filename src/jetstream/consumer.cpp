@@ -258,14 +258,15 @@ void consumer::on_removed(storage::sequence number, bool announced) {
 
 void consumer::on_purged(std::string_view subject_pattern, bool count_anew) {
   const auto filters = config_.filters();
-  const bool inside = subject_pattern.empty() || subject_pattern == ">" ||
-                      (!filters.empty() && std::all_of(filters.begin(), filters.end(), [&](const std::string& filter) {
+  const bool everything = subject_pattern.empty() || subject_pattern == ">";
+  const bool inside = !everything && !filters.empty() &&
+                      std::all_of(filters.begin(), filters.end(), [&](const std::string& filter) {
                         return protocol::is_subset(filter, subject_pattern);
-                      }));
+                      });
   if (count_anew && forget_removed()) last_ack_at_ = now();
   bool moved = false;
-  // On to what survived; the position never moves back. Where only some of the filters were purged it moves no further
-  // than to what the stream begins with.
+  // On to what survived; the position never moves back. It moves no further than to what the stream begins with, unless
+  // the purge was of this consumer's subjects.
   const auto& stream = log().state();
   const storage::sequence survivor =
       inside ? cursor_->next(state_.next_stream).value_or(stream.last + 1) : stream.first;
@@ -275,7 +276,7 @@ void consumer::on_purged(std::string_view subject_pattern, bool count_anew) {
     state_.delivered_stream = std::max(state_.delivered_stream, survivor - 1);
     while (state_.skipping() && state_.skip[state_.skip_next] < survivor) ++state_.skip_next;
   }
-  if ((inside || moved) && state_.pending.empty()) raise_floor(state_);
+  if ((everything || inside || moved) && state_.pending.empty()) raise_floor(state_);
   if (count_anew || moved) {
     recount();
     deltas_.whole(state_);

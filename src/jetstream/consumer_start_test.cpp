@@ -36,11 +36,13 @@ TEST_F(consumer_start, a_purge_of_other_subjects_moves_an_untouched_position_to_
                             HasSubstr(R"("num_pending":1)")));
 }
 
-TEST_F(consumer_start, a_purge_that_removes_nothing_moves_no_position) {  // jetstream 13.9
+TEST_F(consumer_start, a_purge_below_a_sequence_moves_positions_no_further_than_the_first_message) {  // jetstream 13.9
   create(R"(,"filter_subject":"s.a")");
-  server.request("s.b", "x");
+  for (const char* subject : {"s.b", "s.b", "s.b"}) server.request(subject, "x");
   server.api("STREAM.PURGE.S", R"({"seq":1})");
   EXPECT_THAT(info(), HasSubstr(R"("delivered":{"consumer_seq":0,"stream_seq":0})"));
+  server.api("STREAM.PURGE.S", R"({"seq":3})");
+  EXPECT_THAT(info(), HasSubstr(R"("delivered":{"consumer_seq":0,"stream_seq":2})"));
 }
 
 TEST_F(consumer_start, a_no_wait_pull_that_reached_max_ack_pending_waits_for_room) {  // jetstream 15

@@ -30,12 +30,11 @@ bool stream::delete_message(storage::sequence number, bool erase) {
 }
 
 std::uint64_t stream::purge(const storage::stream_log::purge_request& what) {
-  const storage::sequence last_before = log_.state().last;
   const auto removed = log_.purge(what, [this](storage::sequence number, std::string_view subject) {
     expiry_.forget(number);
     if (number <= announced_) consumers_.on_removed(number, subject, removal_reason::purged);
   });
-  if (removed > 0 || log_.state().last != last_before) consumers_.on_purged(what.subject);
+  consumers_.on_purged(what.subject);
   if (staged_.empty()) last_sequence_ = log_.state().last;  // a purge may move it (9)
   settle_usage();
   return removed;
