@@ -283,7 +283,9 @@ TEST(connection, a_second_connect_keeps_what_it_does_not_say_and_drops_subscript
   test_world world;
   test_client client(world);
   client.connect(",\"name\":\"one\",\"lang\":\"go\"");
-  client.send("SUB a 1\r\nCONNECT {\"name\":\"two\"}\r\nSUB b 2\r\nHPUB b 12 12\r\nNATS/1.0\r\n\r\n\r\nPUB a 0\r\n\r\n");
+  client.send(
+      "SUB a 1\r\nCONNECT {\"name\":\"two\"}\r\nSUB b 2\r\n"
+      "HPUB b 12 12\r\nNATS/1.0\r\n\r\n\r\nPUB a 0\r\n\r\n");
   EXPECT_EQ(client.take(), "HMSG b 2 12 12\r\nNATS/1.0\r\n\r\n\r\n");
   const auto& one = *world.under_test->connections().begin()->second;
   EXPECT_EQ(one.name(), "two");

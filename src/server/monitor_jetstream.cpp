@@ -225,7 +225,10 @@ http_answer jsz(server& from, http_query& query) {
   out.field("streams", total.streams).field("consumers", total.consumers).field("messages", total.messages);
   out.field("bytes", total.bytes);
   // The only server leads everything.
-  if (raft) out.field_unless_empty("streams_leader", total.streams).field_unless_empty("consumers_leader", total.consumers);
+  if (raft) {
+    out.field_unless_empty("streams_leader", total.streams);
+    out.field_unless_empty("consumers_leader", total.consumers);
+  }
   out.field("total", accounts.size());
   if (with_accounts || wanted.streams || !account.empty())
     add_account_details(out, *host, {account, offset, limit}, wanted);
