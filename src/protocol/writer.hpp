@@ -56,6 +56,7 @@ inline char* put_decimal(char* out, std::uint64_t value) {
 }
 
 inline char* put_text(char* out, std::string_view text) {
+  if (text.empty()) return out;  // which may be no text at all: memcpy() wants none of its null
   std::memcpy(out, text.data(), text.size());
   return out + text.size();
 }
