@@ -42,9 +42,9 @@ result<void> subscription_loop::begin_taking() {
 void subscription_loop::pump_later() {
   if (pump_posted_) return;
   pump_posted_ = true;
-  app_.shard().post([self = shared_from_this()] {
-    self->pump_posted_ = false;
-    self->pump();
+  app_.shard().post([this, app = app_.shared_from_this()] {  // the application keeps its subscriptions
+    pump_posted_ = false;
+    pump();
   });
 }
 
