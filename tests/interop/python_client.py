@@ -29,6 +29,8 @@ async def core(nc):
     await nc.flush()
     got = [w.pending_msgs for w in workers]
     print("queue group", sum(got), all(n > 0 for n in got))
+    for worker in workers:  # a drain would wait for somebody to take what they hold
+        await worker.unsubscribe()
 
 
 async def jetstream(nc):
