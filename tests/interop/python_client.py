@@ -29,8 +29,6 @@ async def core(nc):
     await nc.flush()
     got = [w.pending_msgs for w in workers]
     print("queue group", sum(got), all(n > 0 for n in got))
-    for worker in workers:  # a drain would wait for somebody to take what they hold
-        await worker.unsubscribe()
 
 
 async def jetstream(nc):
@@ -87,8 +85,9 @@ async def main():
     nc = await nats.connect(sys.argv[1], connect_timeout=5)
     await core(nc)
     await jetstream(nc)
-    await nc.drain()
-    print("drained")
+    await nc.flush()  # a drain would wait for somebody to take what the workers hold
+    await nc.close()
+    print("closed")
 
 
 asyncio.run(main())
