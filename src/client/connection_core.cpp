@@ -69,6 +69,7 @@ connection_statistics connection_core::statistics() const {
 }
 
 void connection_core::on_readable() {
+  const auto alive = shared_from_this();  // what is read may end the connection, whose parser is then still at work
   for (int reads = 0; reads < reads_per_event && stream_ != nullptr; ++reads) {
     const auto got = stream_->read(read_buffer_);
     switch (got.state) {

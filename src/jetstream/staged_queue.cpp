@@ -58,7 +58,7 @@ void staged_queue::grow_ring() {
 void staged_queue::push(staged_publish what, std::string_view subject, std::string_view reply, std::string_view note) {
   if (size_ == ring_.size()) grow_ring();
   char* text = reserve_text(subject.size() + reply.size() + note.size());
-  std::memcpy(text, subject.data(), subject.size());
+  if (!subject.empty()) std::memcpy(text, subject.data(), subject.size());
   if (!reply.empty()) std::memcpy(text + subject.size(), reply.data(), reply.size());
   if (!note.empty()) std::memcpy(text + subject.size() + reply.size(), note.data(), note.size());
   what.subject = {text, subject.size()};

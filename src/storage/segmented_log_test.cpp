@@ -26,7 +26,7 @@ class log_kinds : public ::testing::TestWithParam<int> {
   }
   bool in_memory() const { return GetParam() == 0; }
   void append(sequence number, const std::string& subject, std::size_t size = 50) {
-    stream->log().append({number, some_time + std::chrono::seconds(number), subject, {}, payload_of(subject, number, size)});
+    stream->log().append({number, some_time + std::chrono::seconds(std::min<sequence>(number, 1'000'000)), subject, {}, payload_of(subject, number, size)});
   }
   void commit() { machine.settle(); if (in_memory()) machine.one_turn(); }
   stream_log& log() { return stream->log(); }
