@@ -102,8 +102,7 @@ void readiness::gather(bool may_wait) {
   }
 }
 
-// UBSan looks at a vptr through a pipe, and takes it for broken in a process without free descriptors.
-[[gnu::no_sanitize("vptr")]] std::size_t readiness::tell() {
+std::size_t readiness::tell() {
   std::size_t told = 0;
   while (next_ < count_) {
     const epoll_event event = batch_[next_++];
