@@ -100,7 +100,7 @@ class client_integration : public ::testing::Test {
   }
   static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
-    if (!server_) GTEST_SKIP() << "no server to test against: set TERN_NATS_SERVER or put nats-server on the PATH";
+    ASSERT_NE(server_, nullptr) << "no server to test against: run tools/setup test, or set TERN_NATS_SERVER";
     auto connected = connection::connect(options(server_->url()).name("integration").retry_first_connect()).get();
     ASSERT_TRUE(connected.has_value()) << connected.error().message();
     nats = *std::move(connected);
