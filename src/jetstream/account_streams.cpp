@@ -1,6 +1,6 @@
 #include "jetstream/account_streams.hpp"
 
-#include "jetstream/stream.hpp"
+#include "jetstream/stream/stream.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "jetstream/environment.hpp"
-#include "jetstream/stream_config.hpp"
+#include "jetstream/stream/stream_config.hpp"
 #include "protocol/jetstream_error.hpp"
 
 #include <cstdint>

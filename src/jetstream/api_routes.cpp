@@ -1,8 +1,8 @@
 #include "jetstream/api_routes.hpp"
 
-#include "jetstream/consumer_set.hpp"
-#include "jetstream/stream.hpp"
-#include "jetstream/stream_api.hpp"
+#include "jetstream/consumer/consumer_set.hpp"
+#include "jetstream/stream/stream.hpp"
+#include "jetstream/stream/stream_api.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>

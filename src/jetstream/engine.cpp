@@ -5,8 +5,8 @@
 #include "jetstream/advisory.hpp"
 #include "jetstream/api.hpp"
 #include "jetstream/api_routes.hpp"
-#include "jetstream/stream.hpp"
-#include "jetstream/stream_api.hpp"
+#include "jetstream/stream/stream.hpp"
+#include "jetstream/stream/stream_api.hpp"
 #include "protocol/headers.hpp"
 
 #include <tern/codec/json.hpp>

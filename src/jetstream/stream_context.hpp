@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jetstream/environment.hpp"
-#include "jetstream/stream_config.hpp"
+#include "jetstream/stream/stream_config.hpp"
 
 #include <string_view>
 

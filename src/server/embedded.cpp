@@ -3,8 +3,8 @@
 #include "runtime/disk.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/transport.hpp"
-#include "server/config_parser.hpp"
-#include "server/config_reader.hpp"
+#include "server/config/config_parser.hpp"
+#include "server/config/config_reader.hpp"
 #include "server/server.hpp"
 
 #include <future>

@@ -5,7 +5,7 @@
 #include "base/nuid.hpp"
 #include "jetstream/engine.hpp"
 #include "runtime/disk.hpp"
-#include "server/options.hpp"
+#include "server/config/options.hpp"
 #include "storage/store.hpp"
 
 #include <memory>

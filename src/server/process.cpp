@@ -8,9 +8,9 @@
 #include "runtime/host/signal_command.hpp"
 #include "runtime/host/signals.hpp"
 #include "runtime/shard.hpp"
-#include "server/command_line.hpp"
-#include "server/config_parser.hpp"
-#include "server/config_reader.hpp"
+#include "server/config/command_line.hpp"
+#include "server/config/config_parser.hpp"
+#include "server/config/config_reader.hpp"
 #include "server/server.hpp"
 
 #include <cstdio>
@@ -89,7 +89,10 @@ class process {
  public:
   // `notes` are logged as warnings before the start.
   process(options settings, std::vector<std::string> notes, std::string program)
-      : settings_(std::move(settings)), notes_(std::move(notes)), program_(std::move(program)), loop_(clock_, random_) {}
+      : settings_(std::move(settings)),
+        notes_(std::move(notes)),
+        program_(std::move(program)),
+        loop_(clock_, random_) {}
 
   int run() {
     auto log = runtime::host::open_log(log_options_of(settings_), clock_);

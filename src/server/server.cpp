@@ -3,7 +3,7 @@
 #include "protocol/info.hpp"
 #include "runtime/host/process.hpp"
 #include "server/jetstream_host.hpp"
-#include "server/monitor.hpp"
+#include "server/monitoring/monitor.hpp"
 #include "server/public_key.hpp"
 
 #include <algorithm>

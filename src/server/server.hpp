@@ -6,8 +6,8 @@
 
 #include "runtime/disk.hpp"
 #include "runtime/transport.hpp"
-#include "server/connection.hpp"
-#include "server/connection_report.hpp"
+#include "server/connection/connection.hpp"
+#include "server/monitoring/connection_report.hpp"
 #include "server/server_context.hpp"
 
 #include <functional>

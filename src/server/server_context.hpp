@@ -5,9 +5,9 @@
 #include "routing/account.hpp"
 #include "runtime/host/log.hpp"
 #include "runtime/shard.hpp"
-#include "server/close_reason.hpp"
-#include "server/options.hpp"
-#include "server/output_queue.hpp"
+#include "server/config/options.hpp"
+#include "server/connection/close_reason.hpp"
+#include "server/connection/output_queue.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "storage/state_file.hpp"
 
-#include "storage/record_reader.hpp"
+#include "storage/segment/record_reader.hpp"
 
 namespace tern::storage {
 

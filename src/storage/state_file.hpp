@@ -1,9 +1,9 @@
-// Small state that must survive the loss of a file: two copies, each one whole record with a generation number. The newest
-// whole copy counts (storage I4). Used for the store's list of journals, streams and consumers.
+// Small state that must survive the loss of a file: two copies, each one whole record with a generation number. The
+// newest whole copy counts (storage I4). Used for the store's list of journals, streams and consumers.
 #pragma once
 
 #include "runtime/disk.hpp"
-#include "storage/record.hpp"
+#include "storage/segment/record.hpp"
 
 #include <optional>
 #include <string>
@@ -22,8 +22,8 @@ struct state_copies {
 // `base` is the path without the suffixes `.a` and `.b`.
 state_copies read_state(runtime::disk& disk, const std::string& base);
 
-// Appends to the batch what replaces both copies, each written aside, synced and renamed, then the directory synced. The
-// directory must exist.
+// Appends to the batch what replaces both copies, each written aside, synced and renamed, then the directory synced.
+// The directory must exist.
 result<void> write_state(runtime::disk& disk, runtime::disk_batch& batch, const std::string& base,
                          std::uint64_t generation, std::string_view content);
 // The operations that remove both copies; the directory is not synced.

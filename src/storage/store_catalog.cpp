@@ -1,5 +1,5 @@
 // Streams and consumers: making, finding, changing and removing them. Every change is a record in the journal.
-#include "storage/name_encoding.hpp"
+#include "storage/segment/name_encoding.hpp"
 #include "storage/state_file.hpp"
 #include "storage/store_impl.hpp"
 
@@ -9,9 +9,12 @@ namespace tern::storage {
 
 std::string_view to_word(durability level) {
   switch (level) {
-    case durability::synced: return "synced";
-    case durability::written: return "written";
-    case durability::memory: return "memory";
+    case durability::synced:
+      return "synced";
+    case durability::written:
+      return "written";
+    case durability::memory:
+      return "memory";
   }
   return "unknown";
 }
@@ -91,7 +94,11 @@ std::string consumer_entry::encode(bool fresh) const {
 
 stream_entry::stream_entry(store_impl& owner, std::uint32_t number, std::string account, std::string name,
                            durability level, sequence first)
-    : store(owner), id(number), account_name(std::move(account)), stream_name(std::move(name)), how_durable(level),
+    : store(owner),
+      id(number),
+      account_name(std::move(account)),
+      stream_name(std::move(name)),
+      how_durable(level),
       first_sequence(first) {
   directory = owner.stream_directory(account_name, stream_name, id);
   messages = std::make_unique<segmented_log>(owner.core(), id, "stream " + stream_name, in_memory(), first);
@@ -206,8 +213,8 @@ stream_entry* store_impl::find_entry(std::uint32_t id) {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
-result<stream_record*> store_impl::create_stream(const std::string& account, const std::string& name, std::string metadata,
-                                                 durability level, sequence first_sequence) {
+result<stream_record*> store_impl::create_stream(const std::string& account, const std::string& name,
+                                                 std::string metadata, durability level, sequence first_sequence) {
   if (closed_) return fail(errc::closed, "the store is closed");
   if (by_name_.contains({account, name})) return fail(errc::already_exists, "stream " + name + " exists");
   for (const auto& each : offline_) {

@@ -1,6 +1,6 @@
 // Group commit: batches gather, one is in flight, its messages become committed when the disk has it.
-#include "storage/record_reader.hpp"
-#include "storage/name_encoding.hpp"
+#include "storage/segment/name_encoding.hpp"
+#include "storage/segment/record_reader.hpp"
 #include "storage/state_file.hpp"
 #include "storage/store_impl.hpp"
 
@@ -9,8 +9,8 @@
 namespace tern::storage {
 
 namespace {
-constexpr int memory_rounds = 64;      // commits may stage more; what is left waits for the next turn
-constexpr int drain_rounds = 10'000;   // the same while the store closes
+constexpr int memory_rounds = 64;     // commits may stage more; what is left waits for the next turn
+constexpr int drain_rounds = 10'000;  // the same while the store closes
 }  // namespace
 
 store_impl::store_impl(runtime::disk* disk, store_options options) : core_(disk, std::move(options)) {
@@ -27,7 +27,9 @@ store_impl::store_impl(runtime::disk* disk, store_options options) : core_(disk,
 
 store_impl::~store_impl() { *alive_ = false; }
 
-std::string store_impl::journal_path(std::uint32_t epoch) const { return path("journal/" + hex_number(epoch) + ".log"); }
+std::string store_impl::journal_path(std::uint32_t epoch) const {
+  return path("journal/" + hex_number(epoch) + ".log");
+}
 
 void store_impl::run(runtime::disk_batch batch, completion done) {
   if (blocking_) {
@@ -113,7 +115,8 @@ void store_impl::submit_next() {
     core_.gathering.pop_front();
     auto& batch = *core_.in_flight;
     wants_sync |= batch.wants_sync;
-    if (!batch.bytes.empty()) operations.operations.push_back(runtime::disk_op::write{journal_, journal_end_, batch.bytes});
+    if (!batch.bytes.empty())
+      operations.operations.push_back(runtime::disk_op::write{journal_, journal_end_, batch.bytes});
     journal_end_ += batch.bytes.size();
     unsynced_ = true;
   }
@@ -200,8 +203,8 @@ void store_impl::carry_over(const commit_batch& from, std::string& records) {
 }
 
 // The disk has refused a batch, or the beginning of a journal. Messages that wait are refused and forgotten. All else
-// (removals, consumers, catalog) has happened in memory and is written again, to a new journal, as soon as the disk takes
-// it: what was confirmed before stands in the old one, whose unconfirmed end the new one declares void.
+// (removals, consumers, catalog) has happened in memory and is written again, to a new journal, as soon as the disk
+// takes it: what was confirmed before stands in the old one, whose unconfirmed end the new one declares void.
 void store_impl::fail_commits(const error& why) {
   commit_batch carried;
   std::vector<segmented_log*> told;
@@ -253,7 +256,8 @@ void store_impl::fail_commits(const error& why) {
   }
   for (segmented_log* log : told) {
     // The owner may remove streams.
-    const bool lives = std::any_of(entries_.begin(), entries_.end(), [log](const auto& each) { return each->messages.get() == log; });
+    const bool lives =
+        std::any_of(entries_.begin(), entries_.end(), [log](const auto& each) { return each->messages.get() == log; });
     if (lives) log->on_commit_failed(why);
   }
   note_failure(why);

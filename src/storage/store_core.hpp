@@ -1,9 +1,9 @@
 // What a store's parts share: the disk, the batches that gather and what was found. Owned by the store; one thread.
 #pragma once
 
-#include "storage/block_cache.hpp"
+#include "storage/index/subject_index.hpp"
+#include "storage/segment/block_cache.hpp"
 #include "storage/store.hpp"
-#include "storage/subject_index.hpp"
 
 #include <deque>
 #include <functional>
@@ -32,8 +32,8 @@ struct erase_request {
   sequence number = 0;
 };
 
-// Records that are written and synced together. Kept until the disk has confirmed it: commits read the messages from it,
-// and after a failure its other records go into the next batch.
+// Records that are written and synced together. Kept until the disk has confirmed it: commits read the messages from
+// it, and after a failure its other records go into the next batch.
 struct commit_batch {
   std::string bytes;
   std::vector<staged_entry> staged;
@@ -67,7 +67,8 @@ struct store_core {
   std::uint64_t next_segment_key = 1;
   std::uint64_t freeable_bytes = 0;  // of segment files that go with the next settling
 
-  // Writes what no sync has confirmed of a stream's segments anew, from the journals, and waits for it. False: it cannot.
+  // Writes what no sync has confirmed of a stream's segments anew, from the journals, and waits for it. False: it
+  // cannot.
   std::function<bool(std::uint32_t)> repair;
 
   std::unique_ptr<commit_batch> in_flight;

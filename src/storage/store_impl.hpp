@@ -2,7 +2,7 @@
 // One thread, that of the shard which owns the disk.
 #pragma once
 
-#include "storage/segmented_log.hpp"
+#include "storage/segment/segmented_log.hpp"
 #include "storage/store.hpp"
 #include "storage/store_core.hpp"
 
@@ -28,7 +28,8 @@ class consumer_entry final : public consumer_record {
   void set_snapshot_source(std::function<std::string()> source) override;
   recovered take_recovered() override { return known; }
 
-  // The content of its state file. Asks for the snapshot; a new one's leaves everything but its existence to the journal.
+  // The content of its state file. Asks for the snapshot; a new one's leaves everything but its existence to the
+  // journal.
   std::string encode(bool fresh = false) const;
   // Writes what was appended but not committed again, as a snapshot (after a failed commit).
   void append_snapshot();
@@ -69,7 +70,9 @@ class stream_entry final : public stream_record {
   bool in_memory() const { return how_durable == durability::memory; }
   std::string segments_directory() const { return directory + "/segments"; }
   std::string consumers_directory() const { return directory + "/consumers"; }
-  std::string consumer_base(std::uint32_t consumer) const { return consumers_directory() + "/" + std::to_string(consumer); }
+  std::string consumer_base(std::uint32_t consumer) const {
+    return consumers_directory() + "/" + std::to_string(consumer);
+  }
   std::string encode(bool fresh = false) const;  // the content of its state file; likewise
 
   store_impl& store;
@@ -100,8 +103,8 @@ struct journal_file {
   bool damaged = false;  // set aside instead of removed
 };
 
-// Invariants: at most one batch is in flight; batches gather in order; a batch's epoch is that of the journal file it is
-// written to. `alive_` lets completions find out that the store is gone.
+// Invariants: at most one batch is in flight; batches gather in order; a batch's epoch is that of the journal file it
+// is written to. `alive_` lets completions find out that the store is gone.
 class store_impl final : public store {
  public:
   store_impl(runtime::disk* disk, store_options options);
@@ -125,7 +128,8 @@ class store_impl final : public store {
   // --- for the entries ---
   store_core& core() { return core_; }
   commit_batch& control_batch(bool wants_sync);
-  void append_control(record_kind kind, std::uint32_t stream, std::uint64_t number, std::string_view body, bool wants_sync);
+  void append_control(record_kind kind, std::uint32_t stream, std::uint64_t number, std::string_view body,
+                      bool wants_sync);
   void created(std::uint32_t stream);
   std::uint32_t new_consumer_id() { return next_consumer_++; }
   void consumer_removed(stream_entry& of, std::uint32_t consumer);
@@ -183,19 +187,20 @@ class store_impl final : public store {
   std::uint64_t journal_end_ = 0;
   std::uint32_t confirmed_batch_ = 0;  // of the last journal
   std::uint64_t catalog_generation_ = 0;
-  bool begins_journal_ = false;        // its first batch is on the way
-  bool epoch_switched_ = true;         // new records belong to a journal that has not begun
-  bool unsynced_ = false;              // the journal holds written records that no sync has covered
+  bool begins_journal_ = false;  // its first batch is on the way
+  bool epoch_switched_ = true;   // new records belong to a journal that has not begun
+  bool unsynced_ = false;        // the journal holds written records that no sync has covered
   bool sync_wanted_ = false;
 
   std::vector<std::uint32_t> without_state_;  // streams with new consumers, or new themselves
   bool flush_in_flight_ = false;
-  std::vector<std::uint32_t> to_flush_;                     // streams with bytes for their segments
+  std::vector<std::uint32_t> to_flush_;  // streams with bytes for their segments
   std::vector<erase_request> to_erase_;
-  std::vector<std::pair<std::uint32_t, std::string>> gone_consumers_;  // whose files go with the next state: stream id, base
+  std::vector<std::pair<std::uint32_t, std::string>>
+      gone_consumers_;  // whose files go with the next state: stream id, base
 
-  std::vector<std::pair<std::uint32_t, std::string>> settling_gone_;   // of the settling that is in flight
-  commit_batch* applying_ = nullptr;  // the batch whose messages are being committed
+  std::vector<std::pair<std::uint32_t, std::string>> settling_gone_;  // of the settling that is in flight
+  commit_batch* applying_ = nullptr;                                  // the batch whose messages are being committed
 
   bool settles_ = false;
   bool settle_wanted_ = false;

@@ -1,6 +1,6 @@
 #include "storage/store_recovery.hpp"
 
-#include "storage/name_encoding.hpp"
+#include "storage/segment/name_encoding.hpp"
 #include "storage/state_file.hpp"
 
 #include "base/numbers.hpp"
@@ -12,7 +12,8 @@ namespace tern::storage {
 result<std::unique_ptr<store>> store::open(runtime::disk* disk, store_options options) {
   auto made = std::make_unique<store_impl>(disk, std::move(options));
   if (disk != nullptr) {
-    if (auto outcome = store_recovery(*made).run(); !outcome) return std::unexpected(std::move(outcome.error()).within("store"));
+    if (auto outcome = store_recovery(*made).run(); !outcome)
+      return std::unexpected(std::move(outcome.error()).within("store"));
   }
   return made;
 }
@@ -41,11 +42,13 @@ result<void> store_recovery::make_folders() {
     const std::string parent = each->find('/') == std::string::npos ? "." : directory_of(*each);
     batch.operations.push_back(runtime::disk_op::sync_directory{parent.empty() ? "/" : parent});
   }
-  for (const char* name : {"journal", "streams", "trash"}) batch.operations.push_back(runtime::disk_op::make_directory{store_.path(name)});
+  for (const char* name : {"journal", "streams", "trash"})
+    batch.operations.push_back(runtime::disk_op::make_directory{store_.path(name)});
   batch.operations.push_back(runtime::disk_op::sync_directory{root});
   // Removals that a crash interrupted.
   if (const auto left = disk_.list(store_.path("trash"))) {
-    for (const auto& each : *left) batch.operations.push_back(runtime::disk_op::remove_tree{store_.path("trash/" + each.name)});
+    for (const auto& each : *left)
+      batch.operations.push_back(runtime::disk_op::remove_tree{store_.path("trash/" + each.name)});
   }
   return disk_.execute(std::move(batch));
 }
@@ -75,7 +78,8 @@ void store_recovery::read_catalog() {
   if (copies.damaged) {
     repair_ = true;
     note(copies.content ? finding::severity::warning : finding::severity::damage,
-         copies.content ? "a copy of the catalog was missing or damaged and is made anew" : "both copies of the catalog are damaged");
+         copies.content ? "a copy of the catalog was missing or damaged and is made anew"
+                        : "both copies of the catalog are damaged");
   }
   if (!copies.content) return;
   byte_reader reader(*copies.content);
@@ -179,7 +183,8 @@ void store_recovery::read_consumers(known_stream& of) {
     known.metadata = reader.text();
     known.last_delta = reader.varint();
     known.snapshot = reader.text();
-    for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) known.deltas.emplace_back(reader.text());
+    for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left)
+      known.deltas.emplace_back(reader.text());
     known.has_state = reader.ok();
   }
 }
@@ -190,11 +195,13 @@ result<void> store_recovery::build() {
   for (const std::uint32_t id : unknown_streams_) {
     if (deleted_streams_.contains(id)) continue;
     repair_ = true;
-    note(finding::severity::damage, "the journal has records of stream " + std::to_string(id) + ", whose creation is lost");
+    note(finding::severity::damage,
+         "the journal has records of stream " + std::to_string(id) + ", whose creation is lost");
   }
   for (auto& [id, known] : streams_) {
     store_.next_stream_ = std::max(store_.next_stream_, id + 1);
-    for (const auto& [number, consumer] : known.consumers) store_.next_consumer_ = std::max(store_.next_consumer_, number + 1);
+    for (const auto& [number, consumer] : known.consumers)
+      store_.next_consumer_ = std::max(store_.next_consumer_, number + 1);
     if (known.deleted) {
       if (disk_.exists(known.directory)) store_.core_.batch(false).removed.emplace_back(id, known.directory);
       continue;
@@ -220,8 +227,8 @@ void store_recovery::take_offline(std::uint32_t id, const known_stream& known, s
 bool store_recovery::has_files(const std::string& directory) {
   const auto content = disk_.list(directory);
   return content && std::ranges::any_of(*content, [&](const auto& each) {
-    return !each.is_directory || has_files(directory + "/" + each.name);
-  });
+           return !each.is_directory || has_files(directory + "/" + each.name);
+         });
 }
 
 result<void> store_recovery::build_stream(std::uint32_t id, known_stream& known) {
@@ -234,7 +241,8 @@ result<void> store_recovery::build_stream(std::uint32_t id, known_stream& known)
   }
   if (known.copy_damaged && !known.created) {
     repair_ = true;
-    note(finding::severity::warning, "a copy of the state of stream " + known.name + " was missing or damaged and is made anew");
+    note(finding::severity::warning,
+         "a copy of the state of stream " + known.name + " was missing or damaged and is made anew");
   }
   auto entry = std::make_unique<stream_entry>(store_, id, known.account, known.name, known.level, known.first_sequence);
   entry->directory = known.directory;
@@ -250,7 +258,8 @@ result<void> store_recovery::build_stream(std::uint32_t id, known_stream& known)
   for (const auto record : known.records) messages.note(read_header(record.data()), record);
   runtime::disk_batch folders;
   const std::string name_folder = directory_of(known.directory);
-  for (const auto& each : {directory_of(name_folder), name_folder, known.directory, entry->segments_directory(), entry->consumers_directory()}) {
+  for (const auto& each : {directory_of(name_folder), name_folder, known.directory, entry->segments_directory(),
+                           entry->consumers_directory()}) {
     folders.operations.push_back(runtime::disk_op::make_directory{each});
   }
   if (auto outcome = disk_.execute(std::move(folders)); !outcome) return outcome;
@@ -271,7 +280,8 @@ result<void> store_recovery::build_stream(std::uint32_t id, known_stream& known)
     }
     if (consumer.name.empty()) {
       repair_ = true;
-      note(finding::severity::damage, "a consumer of stream " + known.name + " is lost: its creation and state are missing or damaged");
+      note(finding::severity::damage,
+           "a consumer of stream " + known.name + " is lost: its creation and state are missing or damaged");
       continue;
     }
     auto made = std::make_unique<consumer_entry>(store_, *entry, number, consumer.name, false);

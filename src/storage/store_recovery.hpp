@@ -1,7 +1,7 @@
 // Opens a store: reads catalog, states and journals, rebuilds the streams. See docs/internals/storage-format.md.
 #pragma once
 
-#include "storage/log_recovery.hpp"
+#include "storage/segment/log_recovery.hpp"
 #include "storage/store_impl.hpp"
 
 #include <map>
@@ -56,7 +56,8 @@ class store_recovery {
   result<void> make_folders();
   void read_catalog();
   void read_streams();
-  void read_stream(const std::string& directory, std::uint32_t id, const std::string& account_folder, const std::string& name_folder);
+  void read_stream(const std::string& directory, std::uint32_t id, const std::string& account_folder,
+                   const std::string& name_folder);
   void read_consumers(known_stream& of);
   bool decode_stream(std::string_view bytes, std::uint32_t id, known_stream& out);
   void read_journals();
@@ -80,7 +81,7 @@ class store_recovery {
   std::map<std::uint32_t, journal_file> listed_;  // by the catalog
   bool catalog_known_ = false;
   bool catalog_expected_ = false;
-  bool repair_ = false;                           // something is to be written anew
+  bool repair_ = false;  // something is to be written anew
   std::uint32_t catalog_epoch_ = 0;
   std::uint32_t torn_epoch_ = 0, torn_batch_ = 0;
   std::set<std::uint32_t> unknown_streams_, deleted_streams_;

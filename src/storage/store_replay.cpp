@@ -1,5 +1,5 @@
 // The part of opening a store that reads the journals and replays what they say.
-#include "storage/name_encoding.hpp"
+#include "storage/segment/name_encoding.hpp"
 #include "storage/state_file.hpp"
 #include "storage/store_recovery.hpp"
 
@@ -33,15 +33,17 @@ void store_recovery::read_journals() {
   for (const auto& [epoch, file] : listed_) {
     if (present.contains(epoch) || file.last_batch == 0) continue;
     repair_ = true;
-    note(finding::severity::damage, "journal " + store_.journal_path(epoch) +
-                                        " is missing: changes since the last settling may be lost where segments do not have them");
+    note(finding::severity::damage,
+         "journal " + store_.journal_path(epoch) +
+             " is missing: changes since the last settling may be lost where segments do not have them");
   }
   if (!catalog_expected_ && (!streams_.empty() || !journals_.empty())) {
     // A first start that a crash interrupted has no stream either.
     if (!streams_.empty()) note(finding::severity::damage, "both copies of the catalog are missing");
     repair_ = true;
   }
-  std::sort(journals_.begin(), journals_.end(), [](const auto& a, const auto& b) { return a.file.epoch < b.file.epoch; });
+  std::sort(journals_.begin(), journals_.end(),
+            [](const auto& a, const auto& b) { return a.file.epoch < b.file.epoch; });
   const std::uint32_t newest = journals_.empty() ? 0 : journals_.back().file.epoch;
   // A journal takes records once its beginning is synced: one without any, at the end, was never begun.
   while (!journals_.empty() && !is_begun(journals_.back()) && !listed_.contains(journals_.back().file.epoch)) {
@@ -78,7 +80,9 @@ void store_recovery::apply_cuts(const journal_content& from) {
 
 void store_recovery::replay(journal_content& journal, bool newest) {
   const std::string path = store_.journal_path(journal.file.epoch);
-  struct damaged_part { std::uint64_t offset, end; };
+  struct damaged_part {
+    std::uint64_t offset, end;
+  };
   std::vector<damaged_part> damaged;
   std::uint64_t good_end = 0;  // behind the last whole record that counts
   std::uint32_t last_batch = 0, batch_after_damage = 0;
@@ -98,7 +102,8 @@ void store_recovery::replay(journal_content& journal, bool newest) {
     good_end = reader.offset() + reader.size();
     last_batch = reader.header().batch;
     if (reader.header().kind == record_kind::message) {
-      kept = "stream " + std::to_string(reader.header().stream) + " sequence " + std::to_string(reader.header().sequence);
+      kept =
+          "stream " + std::to_string(reader.header().stream) + " sequence " + std::to_string(reader.header().sequence);
       if (const auto found = streams_.find(reader.header().stream); found != streams_.end()) {
         kept = "stream " + found->second.name + " sequence " + std::to_string(reader.header().sequence);
       }
@@ -112,7 +117,8 @@ void store_recovery::replay(journal_content& journal, bool newest) {
   const bool cut = newest || journal.file.last_batch != journal_file::every_batch;
   while (cut && !damaged.empty() && damaged.back().offset >= good_end) damaged.pop_back();
   if (newest && good_end < journal.bytes.size()) {
-    note(finding::severity::warning, path + ": an incomplete end of " + std::to_string(journal.bytes.size() - good_end) +
+    note(finding::severity::warning, path + ": an incomplete end of " +
+                                         std::to_string(journal.bytes.size() - good_end) +
                                          " bytes was cut; the last message kept is " + kept);
     repair_ = true;
     if (auto file = disk_.open(path, runtime::open_mode::read_write)) {
@@ -131,7 +137,8 @@ void store_recovery::replay(journal_content& journal, bool newest) {
     return;
   }
   for (const auto& each : damaged) {
-    note(finding::severity::damage, path + ": bytes " + std::to_string(each.offset) + " to " + std::to_string(each.end) + " are damaged");
+    note(finding::severity::damage,
+         path + ": bytes " + std::to_string(each.offset) + " to " + std::to_string(each.end) + " are damaged");
   }
 }
 
@@ -180,13 +187,17 @@ void store_recovery::replay_record(const record_header& header, std::string_view
       known.updated = true;
       return;
     }
-    case record_kind::stream_delete: known.deleted = true; return;
+    case record_kind::stream_delete:
+      known.deleted = true;
+      return;
     case record_kind::consumer_create:
     case record_kind::consumer_update:
     case record_kind::consumer_delete:
     case record_kind::consumer_delta:
-    case record_kind::consumer_snapshot: return replay_consumer(known, header, body);
-    default: known.records.push_back(whole);
+    case record_kind::consumer_snapshot:
+      return replay_consumer(known, header, body);
+    default:
+      known.records.push_back(whole);
   }
 }
 
@@ -215,12 +226,15 @@ void store_recovery::replay_consumer(known_stream& of, const record_header& head
       known.revision = header.sequence;
       return;
     }
-    case record_kind::consumer_delete: known.deleted = true; return;
+    case record_kind::consumer_delete:
+      known.deleted = true;
+      return;
     case record_kind::consumer_delta:
       if (header.sequence <= known.last_delta) return;
       if (header.sequence != known.last_delta + 1 && !known.reported && known.has_state + known.created > 0) {
         known.reported = true;
-        note(finding::severity::damage, "consumer " + known.name + " of stream " + of.name + ": some of its changes are lost");
+        note(finding::severity::damage,
+             "consumer " + known.name + " of stream " + of.name + ": some of its changes are lost");
       }
       known.last_delta = header.sequence;
       known.deltas.emplace_back(reader.rest());

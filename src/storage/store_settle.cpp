@@ -1,6 +1,6 @@
-// Settling: segments are synced and states written, stream by stream between the commits, until the older journals are not
-// needed any more. Recovery then begins where the newest state ends.
-#include "storage/record_reader.hpp"
+// Settling: segments are synced and states written, stream by stream between the commits, until the older journals are
+// not needed any more. Recovery then begins where the newest state ends.
+#include "storage/segment/record_reader.hpp"
 #include "storage/state_file.hpp"
 #include "storage/store_impl.hpp"
 
@@ -38,7 +38,8 @@ void store_impl::settle_step() {
     }
     runtime::disk_batch batch;
     auto outcome = add_stream_state(*entry, batch);
-    if (!outcome) return on_stream_settled(entry->id, std::unexpected(outcome.error()));  // what the batch holds is not on its way
+    if (!outcome)
+      return on_stream_settled(entry->id, std::unexpected(outcome.error()));  // what the batch holds is not on its way
     // Some consumers or segments may be left for the next step.
     if (!entry->dirty && !entry->compacted_one) settle_queue_.pop_back();
     if (batch.operations.empty()) continue;
@@ -81,7 +82,8 @@ void store_impl::rewrite_unsynced(stream_entry& what, runtime::disk_batch& batch
     record_reader reader(bytes ? std::string_view(*bytes) : std::string_view());
     for (auto item = reader.next(); item != record_reader::item::end; item = reader.next()) {
       const auto& header = reader.header();
-      if (item != record_reader::item::record || header.kind != record_kind::message || header.stream != what.id) continue;
+      if (item != record_reader::item::record || header.kind != record_kind::message || header.stream != what.id)
+        continue;
       if (header.batch <= journal.last_batch) what.messages->rewrite(batch, header, reader.whole());
     }
   }
@@ -100,7 +102,8 @@ result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batc
     }
     what.folders_synced = true;
   }
-  if (auto outcome = write_state(*core_.disk, batch, what.directory + "/state", ++what.generation, what.encode()); !outcome) {
+  if (auto outcome = write_state(*core_.disk, batch, what.directory + "/state", ++what.generation, what.encode());
+      !outcome) {
     return outcome;
   }
   for (auto& each : what.messages->take_emptied(what.segments_directory())) {
@@ -114,7 +117,9 @@ result<void> store_impl::add_stream_state(stream_entry& what, runtime::disk_batc
       what.dirty = true;
       break;
     }
-    if (auto outcome = write_state(*core_.disk, batch, what.consumer_base(each->id), ++each->generation, each->encode()); !outcome) {
+    if (auto outcome =
+            write_state(*core_.disk, batch, what.consumer_base(each->id), ++each->generation, each->encode());
+        !outcome) {
       return outcome;
     }
     each->dirty = false;

@@ -1,0 +1,535 @@
+#include "server/config/config_reader.hpp"
+
+#include "base/go_duration.hpp"
+#include "base/numbers.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace tern::server {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+  });
+  return out;
+}
+
+// Known, and not to be overheard: a server without them would admit or reach whom it must not.
+constexpr std::string_view refused[] = {
+    "https",
+    "https_port",
+    "syslog",
+    "remote_syslog",
+    "prof_port",
+    "proxy_protocol",
+    "proxies",
+    "tls",
+    "allow_non_tls",
+    "ocsp",
+    "ocsp_cache",
+    "authorization",
+    "accounts",
+    "mappings",
+    "maps",
+    "no_auth_user",
+    "system_account",
+    "system",
+    "operator",
+    "operators",
+    "root",
+    "roots",
+    "root_operator",
+    "root_operators",
+    "trusted",
+    "trusted_keys",
+    "resolver",
+    "account_resolver",
+    "resolver_tls",
+    "resolver_preload",
+    "resolver_pinned_accounts",
+    "default_sentinel",
+    "default_js_domain",
+    "msg_trace",
+    "cluster",
+    "gateway",
+    "leafnodes",
+    "leaf",
+    "websocket",
+    "ws",
+    "mqtt",
+};
+constexpr std::string_view refused_of_jetstream[] = {
+    "key", "ek", "encryption_key", "prev_key", "prev_ek", "prev_encryption_key", "cipher", "tpm",
+};
+
+// One run over a tree. Every take_ function notes an error instead of setting when the value does not fit.
+class reader {
+ public:
+  reader(options& into, config_findings& findings) : into_(into), findings_(findings) {}
+
+  void read(const config_value& tree);
+
+ private:
+  struct rule {
+    std::string_view name;
+    void (reader::*take)(const config_entry&);
+  };
+  static std::span<const rule> rules();
+  static std::span<const rule> jetstream_rules();
+
+  void complain(const config_value& at, std::string text) {
+    findings_.errors.push_back(at.place.text() + ": " + std::move(text));
+  }
+  void wrong_type(const config_value& at, std::string_view wanted) {
+    complain(at,
+             "interface conversion: interface {} is " + std::string(at.type_name()) + ", not " + std::string(wanted));
+  }
+  void unknown(const config_entry& entry) {
+    if (!entry.used_as_variable) complain(entry.value, "unknown field \"" + entry.key + "\"");
+  }
+
+  bool take_text(const config_value& from, std::string& to) {
+    if (!from.is_text()) return wrong_type(from, "string"), false;
+    to = from.text;
+    return true;
+  }
+  bool take_integer(const config_value& from, std::int64_t& to) {
+    if (from.what != config_value::kind::integer) return wrong_type(from, "int64"), false;
+    to = from.integer;
+    return true;
+  }
+  bool take_int(const config_value& from, int& to) {
+    std::int64_t wide = 0;
+    if (!take_integer(from, wide)) return false;
+    to = static_cast<int>(
+        std::clamp<std::int64_t>(wide, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    return true;
+  }
+  bool take_bool(const config_value& from, bool& to) {
+    if (from.what != config_value::kind::boolean) return wrong_type(from, "bool"), false;
+    to = from.boolean;
+    return true;
+  }
+  bool take_duration(const config_entry& entry, nanoseconds& to, bool seconds_allowed = true);
+  bool take_address(const config_entry& entry, std::string& host, int& port);
+
+  template <auto Member>
+  void boolean(const config_entry& entry) {
+    take_bool(entry.value, into_.*Member);
+  }
+  template <auto Member>
+  void integer(const config_entry& entry) {
+    take_integer(entry.value, into_.*Member);
+  }
+  template <auto Member>
+  void small_integer(const config_entry& entry) {
+    take_int(entry.value, into_.*Member);
+  }
+  template <auto Member>
+  void text(const config_entry& entry) {
+    take_text(entry.value, into_.*Member);
+  }
+  template <auto Member>
+  void duration(const config_entry& entry) {
+    take_duration(entry, into_.*Member);
+  }
+  template <auto Member>
+  void jetstream_integer(const config_entry& entry) {
+    take_integer(entry.value, into_.jetstream.*Member);
+  }
+  template <auto Member>
+  void jetstream_text(const config_entry& entry) {
+    take_text(entry.value, into_.jetstream.*Member);
+  }
+  template <auto Member>
+  void jetstream_boolean(const config_entry& entry) {
+    take_bool(entry.value, into_.jetstream.*Member);
+  }
+
+  void listen(const config_entry& entry) { take_address(entry, into_.host, into_.port); }
+  void http(const config_entry& entry) { take_address(entry, into_.http_host, into_.http_port); }
+  void server_name(const config_entry& entry);
+  void max_subscription_tokens(const config_entry& entry);
+  void write_timeout(const config_entry& entry);
+  void lame_duck_duration(const config_entry& entry);
+  void lame_duck_grace_period(const config_entry& entry);
+  void tags(const config_entry& entry);
+  void metadata(const config_entry& entry);
+  void jetstream(const config_entry& entry);
+  void jetstream_sync_interval(const config_entry& entry);
+  void jetstream_limits(const config_entry& entry);
+  // Of parts of the peer that are not here: no harm, and no effect. The value is checked all the same.
+  template <config_value::kind Kind>
+  void without_effect(const config_entry& entry) {
+    const bool fits = Kind == config_value::kind::text ? entry.value.is_text() : entry.value.what == Kind;
+    constexpr std::string_view wanted = Kind == config_value::kind::boolean   ? "bool"
+                                        : Kind == config_value::kind::integer ? "int64"
+                                                                              : "string";
+    if (!fits) return wrong_type(entry.value, wanted);
+    findings_.without_effect.push_back(entry.value.place.text() + ": option \"" + entry.key +
+                                       "\" has no effect in this version of ternd");
+  }
+  void feature_flags(const config_entry& entry);
+  bool take_limit(const config_entry& entry, std::int64_t& to);
+  void max_payload(const config_entry& entry) { take_limit(entry, into_.max_payload); }
+  void max_control_line(const config_entry& entry) { take_limit(entry, into_.max_control_line); }
+  template <auto Member>
+  void jetstream_size(const config_entry& entry) {
+    take_storage_size(entry, into_.jetstream.*Member);
+  }
+  void take_storage_size(const config_entry& entry, std::int64_t& to);
+  void not_supported(const config_entry& entry) {
+    complain(entry.value, "option \"" + entry.key + "\" is not supported by this version of ternd");
+  }
+
+  options& into_;
+  config_findings& findings_;
+};
+
+std::span<const reader::rule> reader::rules() {
+  static constexpr rule all[] = {
+      {"listen", &reader::listen},
+      {"host", &reader::text<&options::host>},
+      {"net", &reader::text<&options::host>},
+      {"port", &reader::small_integer<&options::port>},
+      {"server_name", &reader::server_name},
+      {"client_advertise", &reader::text<&options::client_advertise>},
+      {"http", &reader::http},
+      {"http_port", &reader::small_integer<&options::http_port>},
+      {"monitor_port", &reader::small_integer<&options::http_port>},
+      {"http_base_path", &reader::text<&options::http_base_path>},
+      {"debug", &reader::boolean<&options::debug>},
+      {"trace", &reader::boolean<&options::trace>},
+      {"trace_verbose", &reader::boolean<&options::trace_verbose>},
+      {"trace_headers", &reader::boolean<&options::trace_headers>},
+      {"logtime", &reader::boolean<&options::log_time>},
+      {"logtime_utc", &reader::boolean<&options::log_time_utc>},
+      {"max_traced_msg_len", &reader::integer<&options::max_traced_message>},
+      {"log_file", &reader::text<&options::log_file>},
+      {"logfile", &reader::text<&options::log_file>},
+      {"log_size_limit", &reader::integer<&options::log_size_limit>},
+      {"logfile_size_limit", &reader::integer<&options::log_size_limit>},
+      {"log_max_num", &reader::integer<&options::log_max_files>},
+      {"logfile_max_num", &reader::integer<&options::log_max_files>},
+      {"pid_file", &reader::text<&options::pid_file>},
+      {"pidfile", &reader::text<&options::pid_file>},
+      {"ports_file_dir", &reader::text<&options::ports_file_directory>},
+      {"max_connections", &reader::integer<&options::max_connections>},
+      {"max_conn", &reader::integer<&options::max_connections>},
+      {"max_subscriptions", &reader::integer<&options::max_subscriptions>},
+      {"max_subs", &reader::integer<&options::max_subscriptions>},
+      {"max_sub_tokens", &reader::max_subscription_tokens},
+      {"max_subscription_tokens", &reader::max_subscription_tokens},
+      {"max_control_line", &reader::max_control_line},
+      {"max_payload", &reader::max_payload},
+      {"max_pending", &reader::integer<&options::max_pending>},
+      {"max_closed_clients", &reader::integer<&options::max_closed_clients>},
+      {"ping_interval", &reader::duration<&options::ping_interval>},
+      {"ping_max", &reader::small_integer<&options::ping_max>},
+      {"write_deadline", &reader::duration<&options::write_deadline>},
+      {"write_timeout", &reader::write_timeout},
+      {"no_fast_producer_stall", &reader::boolean<&options::no_fast_producer_stall>},
+      {"disable_sublist_cache", &reader::boolean<&options::disable_interest_cache>},
+      {"no_sublist_cache", &reader::boolean<&options::disable_interest_cache>},
+      {"no_header_support", &reader::boolean<&options::no_header_support>},
+      {"lame_duck_duration", &reader::lame_duck_duration},
+      {"lame_duck_grace_period", &reader::lame_duck_grace_period},
+      {"server_tags", &reader::tags},
+      {"server_metadata", &reader::metadata},
+      {"store_dir", &reader::text<&options::store_directory>},
+      {"storedir", &reader::text<&options::store_directory>},
+      {"jetstream", &reader::jetstream},
+      {"connect_error_reports", &reader::without_effect<config_value::kind::integer>},
+      {"reconnect_error_reports", &reader::without_effect<config_value::kind::integer>},
+      {"feature_flags", &reader::feature_flags},
+      {"prof_block_rate", &reader::without_effect<config_value::kind::integer>},
+      {"no_system_account", &reader::without_effect<config_value::kind::boolean>},
+      {"no_system", &reader::without_effect<config_value::kind::boolean>},
+      {"no_sys_acc", &reader::without_effect<config_value::kind::boolean>},
+  };
+  return all;
+}
+
+std::span<const reader::rule> reader::jetstream_rules() {
+  static constexpr rule all[] = {
+      {"enabled", &reader::jetstream_boolean<&jetstream_options::enabled>},
+      {"enable", &reader::jetstream_boolean<&jetstream_options::enabled>},
+      {"store_dir", &reader::jetstream_text<&jetstream_options::store_directory>},
+      {"storedir", &reader::jetstream_text<&jetstream_options::store_directory>},
+      {"max_memory_store", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_mem_store", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_mem", &reader::jetstream_size<&jetstream_options::max_memory>},
+      {"max_file_store", &reader::jetstream_size<&jetstream_options::max_storage>},
+      {"max_file", &reader::jetstream_size<&jetstream_options::max_storage>},
+      {"domain", &reader::jetstream_text<&jetstream_options::domain>},
+      {"strict", &reader::jetstream_boolean<&jetstream_options::strict>},
+      {"sync_interval", &reader::jetstream_sync_interval},
+      {"sync", &reader::jetstream_sync_interval},
+      {"limits", &reader::jetstream_limits},
+      {"unique_tag", &reader::without_effect<config_value::kind::text>},
+      {"extension_hint", &reader::without_effect<config_value::kind::text>},
+      {"request_queue_limit", &reader::without_effect<config_value::kind::integer>},
+      {"info_queue_limit", &reader::without_effect<config_value::kind::integer>},
+      {"max_outstanding_catchup", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact_size", &reader::without_effect<config_value::kind::integer>},
+      {"meta_compact_sync", &reader::without_effect<config_value::kind::boolean>},
+      {"max_buffered_size", &reader::jetstream_size<&jetstream_options::max_buffered_bytes>},
+      {"max_buffered_msgs", &reader::jetstream_integer<&jetstream_options::max_buffered_messages>},
+  };
+  return all;
+}
+
+void reader::read(const config_value& tree) {
+  for (const config_entry& entry : tree.entries) {
+    const std::string name = lower(entry.key);
+    const auto found = std::ranges::find(rules(), std::string_view(name), &rule::name);
+    if (found != rules().end())
+      (this->*found->take)(entry);
+    else if (std::ranges::find(refused, name) != std::end(refused))
+      not_supported(entry);
+    else
+      unknown(entry);
+  }
+}
+
+// Limits that travel as 32 bits (core 1.1).
+bool reader::take_limit(const config_entry& entry, std::int64_t& to) {
+  std::int64_t value = 0;
+  if (!take_integer(entry.value, value)) return false;
+  if (value > std::numeric_limits<std::int32_t>::max()) {
+    complain(entry.value, entry.key + " value is too big");
+    return false;
+  }
+  to = value;
+  return true;
+}
+
+// A number, or digits with K, M, G or T behind them in quotes, which makes powers of 1024.
+void reader::take_storage_size(const config_entry& entry, std::int64_t& to) {
+  const config_value& from = entry.value;
+  if (from.what == config_value::kind::integer) {
+    to = from.integer;
+    return;
+  }
+  if (!from.is_text()) return complain(from, entry.key + " must be int64 or string");
+  if (from.text.empty()) return;
+  constexpr std::string_view suffixes = "KMGT";
+  const std::size_t power = suffixes.find(from.text.back());
+  if (power == std::string_view::npos)
+    return complain(from, entry.key + " sizes defined as strings must end in K, M, G, T");
+  const std::string_view digits = std::string_view(from.text).substr(0, from.text.size() - 1);
+  const auto number = parse_signed_decimal(digits);
+  const int shift = 10 * (static_cast<int>(power) + 1);
+  if (!number || *number > (std::numeric_limits<std::int64_t>::max() >> shift) ||
+      *number < -(std::numeric_limits<std::int64_t>::max() >> shift))
+    return complain(from, entry.key + " strconv.ParseInt: parsing \"" + std::string(digits) + "\": invalid syntax");
+  to = *number * (std::int64_t{1} << shift);
+}
+
+void reader::feature_flags(const config_entry& entry) {
+  if (!entry.value.is_map())
+    return complain(entry.value,
+                    "error parsing feature flags: unsupported type " + std::string(entry.value.type_name()));
+  for (const config_entry& flag : entry.value.entries) {
+    bool on = false;
+    if (!take_bool(flag.value, on)) continue;
+    findings_.without_effect.push_back(flag.value.place.text() + ": feature flag \"" + flag.key +
+                                       "\" is not known to this version of ternd");
+  }
+}
+
+bool reader::take_duration(const config_entry& entry, nanoseconds& to, bool seconds_allowed) {
+  const config_value& from = entry.value;
+  if (from.is_text()) {
+    const auto read = parse_go_duration(from.text);
+    if (!read) {
+      complain(from, "error parsing " + entry.key + ": time: invalid duration \"" + from.text + "\"");
+      return false;
+    }
+    to = *read;
+    return true;
+  }
+  if (from.what == config_value::kind::integer && seconds_allowed) {
+    to = std::chrono::seconds(std::clamp<std::int64_t>(from.integer, -9'000'000'000, 9'000'000'000));
+    findings_.warnings.push_back(from.place.text() + ": invalid use of field \"" + entry.key + "\": " + entry.key +
+                                 " should be converted to a duration");
+    return true;
+  }
+  wrong_type(from, "string");
+  return false;
+}
+
+bool reader::take_address(const config_entry& entry, std::string& host, int& port) {
+  const config_value& from = entry.value;
+  if (from.what == config_value::kind::integer) return take_int(from, port);
+  if (!from.is_text()) {
+    complain(from, "expected port or host:port, got " + std::string(from.type_name()));
+    return false;
+  }
+  auto read = parse_host_port(from.text);
+  if (!read) {
+    complain(from, read.error().context());
+    return false;
+  }
+  std::tie(host, port) = std::move(*read);
+  return true;
+}
+
+void reader::server_name(const config_entry& entry) {
+  std::string name;
+  if (!take_text(entry.value, name)) return;
+  if (name.find(' ') != std::string::npos) return complain(entry.value, "server name cannot contain spaces");
+  into_.server_name = std::move(name);
+}
+
+void reader::max_subscription_tokens(const config_entry& entry) {
+  std::int64_t tokens = 0;
+  if (!take_integer(entry.value, tokens)) return;
+  if (tokens > 255) return complain(entry.value, "max_sub_tokens value is too big");
+  if (tokens < 0) return complain(entry.value, "max_sub_tokens value can not be negative");
+  into_.max_subscription_tokens = static_cast<int>(tokens);
+}
+
+void reader::write_timeout(const config_entry& entry) {
+  std::string word;
+  if (!take_text(entry.value, word)) return;
+  if (word == "default")
+    into_.write_timeout = write_timeout_policy::default_policy;
+  else if (word == "close")
+    into_.write_timeout = write_timeout_policy::close;
+  else if (word == "retry")
+    into_.write_timeout = write_timeout_policy::retry;
+  else
+    complain(entry.value, "write_timeout must be 'default', 'close' or 'retry'");
+}
+
+void reader::lame_duck_duration(const config_entry& entry) {
+  nanoseconds value{0};
+  if (!take_duration(entry, value, false)) return;
+  if (value < std::chrono::seconds(30))
+    return complain(entry.value, "invalid lame_duck_duration of " + to_go_duration(value) + ", minimum is 30 seconds");
+  into_.lame_duck_duration = value;
+}
+
+void reader::lame_duck_grace_period(const config_entry& entry) {
+  nanoseconds value{0};
+  if (!take_duration(entry, value, false)) return;
+  if (value < nanoseconds(0)) return complain(entry.value, "invalid lame_duck_grace_period, needs to be positive");
+  into_.lame_duck_grace_period = value;
+}
+
+void reader::tags(const config_entry& entry) {
+  std::vector<std::string> found;
+  const auto add = [&found](std::string_view tag) {
+    std::string word = lower(tag);
+    if (std::ranges::find(found, word) == found.end()) found.push_back(std::move(word));
+  };
+  const config_value& from = entry.value;
+  if (from.is_text()) {
+    add(from.text);
+  } else if (from.what == config_value::kind::array) {
+    for (const config_value& element : from.elements) {
+      if (!element.is_text())
+        return complain(element, "error parsing tags: unsupported type in array " + std::string(element.type_name()));
+      add(element.text);
+    }
+  } else {
+    return complain(from, "error parsing tags: unsupported type " + std::string(from.type_name()));
+  }
+  into_.tags = std::move(found);
+}
+
+void reader::metadata(const config_entry& entry) {
+  if (!entry.value.is_map()) return wrong_type(entry.value, "map[string]interface {}");
+  into_.metadata.clear();
+  for (const config_entry& one : entry.value.entries) {
+    std::string text;
+    if (take_text(one.value, text)) into_.metadata[one.key] = std::move(text);
+  }
+}
+
+void reader::jetstream(const config_entry& entry) {
+  const config_value& from = entry.value;
+  if (from.what == config_value::kind::boolean) {
+    into_.jetstream.enabled = from.boolean;
+    return;
+  }
+  if (from.is_text()) {
+    const std::string word = lower(from.text);
+    if (word == "enabled" || word == "enable")
+      into_.jetstream.enabled = true;
+    else if (word == "disabled" || word == "disable")
+      into_.jetstream.enabled = false;
+    else
+      complain(from, "expected 'enabled' or 'disabled' for string value, got '" + from.text + "'");
+    return;
+  }
+  if (!from.is_map())
+    return complain(from, "expected map, bool or string to define JetStream, got " + std::string(from.type_name()));
+  into_.jetstream.enabled = true;
+  for (const config_entry& one : from.entries) {
+    const std::string name = lower(one.key);
+    const auto found = std::ranges::find(jetstream_rules(), std::string_view(name), &rule::name);
+    if (found != jetstream_rules().end())
+      (this->*found->take)(one);
+    else if (std::ranges::find(refused_of_jetstream, name) != std::end(refused_of_jetstream))
+      not_supported(one);
+    else
+      unknown(one);
+  }
+}
+
+void reader::jetstream_sync_interval(const config_entry& entry) {
+  if (entry.value.is_text() && lower(entry.value.text) == "always") {
+    into_.jetstream.sync_interval.reset();
+    return;
+  }
+  nanoseconds interval{0};
+  if (take_duration(entry, interval)) into_.jetstream.sync_interval = interval;
+}
+
+void reader::jetstream_limits(const config_entry& entry) {
+  if (!entry.value.is_map()) return wrong_type(entry.value, "map[string]interface {}");
+  for (const config_entry& one : entry.value.entries) {
+    const std::string name = lower(one.key);
+    if (name == "max_ack_pending")
+      take_integer(one.value, into_.jetstream.max_ack_pending);
+    else if (name == "max_request_batch")
+      take_integer(one.value, into_.jetstream.max_request_batch);
+    else if (name == "duplicate_window")
+      take_duration(one, into_.jetstream.duplicate_window);
+    else if (name == "max_ha_assets")
+      without_effect<config_value::kind::integer>(one);
+    else
+      unknown(one);
+  }
+}
+
+}  // namespace
+
+config_findings apply_config(const config_value& tree, options& into) {
+  config_findings findings;
+  reader(into, findings).read(tree);
+  // A zero asks for the default, as for the peer.
+  const options fresh;
+  const auto zero_is_default = [&into, &fresh](auto member) {
+    if (into.*member == std::remove_cvref_t<decltype(into.*member)>{}) into.*member = fresh.*member;
+  };
+  zero_is_default(&options::max_control_line);
+  zero_is_default(&options::max_payload);
+  zero_is_default(&options::max_pending);
+  zero_is_default(&options::max_closed_clients);
+  zero_is_default(&options::ping_interval);
+  zero_is_default(&options::ping_max);
+  zero_is_default(&options::write_deadline);
+  return findings;
+}
+
+}  // namespace tern::server

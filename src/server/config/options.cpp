@@ -1,0 +1,21 @@
+#include "server/config/options.hpp"
+
+#include "base/go_duration.hpp"
+
+namespace tern::server {
+
+result<void> check_options(const options& what) {
+  if (what.max_payload > what.max_pending)
+    return fail(errc::config_error, "max_payload (" + std::to_string(what.max_payload) +
+                                        ") cannot be higher than max_pending (" + std::to_string(what.max_pending) +
+                                        ")");
+  if (what.lame_duck_grace_period >= what.lame_duck_duration)
+    return fail(errc::config_error, "lame duck grace period (" + to_go_duration(what.lame_duck_grace_period) +
+                                        ") should be strictly lower than lame duck duration (" +
+                                        to_go_duration(what.lame_duck_duration) + ")");
+  if (what.server_name.find(' ') != std::string::npos)
+    return fail(errc::config_error, "server name cannot contain spaces");
+  return {};
+}
+
+}  // namespace tern::server

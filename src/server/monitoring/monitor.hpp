@@ -1,0 +1,84 @@
+// The monitoring port: HTTP over byte streams, answered from the server's own state (core 5). Owned by the server; one
+// shard. Bounded: so many sessions, each with a short request, closed when idle.
+#pragma once
+
+#include "runtime/transport.hpp"
+
+#include <tern/base/error.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern::server {
+
+class server;
+
+struct http_answer {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  bool any_origin = true;  // Access-Control-Allow-Origin: *
+
+  static http_answer json(std::string compact);  // indented on the way
+  static http_answer text(int status, std::string body);
+};
+
+// The part of a request target behind `?`. A parameter that does not read as what it should be notes the peer's text.
+class http_query {
+ public:
+  explicit http_query(std::string_view encoded);
+  std::string text(std::string_view name) const;
+  bool boolean(std::string_view name);
+  std::int64_t integer(std::string_view name);
+  std::uint64_t unsigned_integer(std::string_view name);
+  void refuse(std::string text) {
+    if (!problem_) problem_ = std::move(text);
+  }
+  const std::optional<std::string>& problem() const { return problem_; }
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+  std::optional<std::string> problem_;
+};
+
+// One endpoint each; monitor::answer() routes to them.
+http_answer varz(server& from, const std::map<std::string, std::uint64_t>& request_counts);
+http_answer connz(server& from, http_query& query);
+http_answer subsz(server& from, http_query& query);
+http_answer healthz(server& from, http_query& query);
+http_answer jsz(server& from, http_query& query);
+http_answer accountz(server& from, http_query& query);
+http_answer accstatz(server& from, http_query& query);
+std::string jetstream_summary(server& from, bool with_totals);  // members of /varz's and /jsz's objects
+std::string friendly_uptime(nanoseconds value);                 // "1d2h3m4s"
+std::string page_of_links(std::string_view base_path);
+
+class monitor {
+ public:
+  explicit monitor(server& owner);
+  ~monitor();
+  monitor(const monitor&) = delete;
+  monitor& operator=(const monitor&) = delete;
+
+  result<void> open(runtime::transport& network);
+  const runtime::endpoint& local() const { return listener_->local(); }
+  // `target` as it stands in the request.
+  http_answer answer(std::string_view target);
+
+ private:
+  class session;
+  void sweep();
+
+  server& owner_;
+  std::unique_ptr<runtime::listener> listener_;
+  std::vector<std::unique_ptr<session>> sessions_;
+  std::map<std::string, std::uint64_t> request_counts_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tern::server
