@@ -31,17 +31,26 @@ struct list_page {
 // What to do about the errors that a person at a terminal meets.
 std::string hint_of(int number) {
   switch (number) {
-    case 10059: return "`tern stream ls` shows the streams";
-    case 10014: return "`tern consumer ls STREAM` shows the consumers";
-    case 10058: return "`tern stream info` shows how it is configured; remove it first to make it anew";
-    case 10148: return "`tern consumer info` shows how it is configured; remove it first to make it anew";
-    case 10065: return "another stream takes one of these subjects; `tern stream ls` shows them";
+    case 10059:
+      return "`tern stream ls` shows the streams";
+    case 10014:
+      return "`tern consumer ls STREAM` shows the consumers";
+    case 10058:
+      return "`tern stream info` shows how it is configured; remove it first to make it anew";
+    case 10148:
+      return "`tern consumer info` shows how it is configured; remove it first to make it anew";
+    case 10065:
+      return "another stream takes one of these subjects; `tern stream ls` shows them";
     case 10039:
-    case 10076: return "JetStream is off for this server or account; start it with --jetstream";
+    case 10076:
+      return "JetStream is off for this server or account; start it with --jetstream";
     case 10023:
-    case 10047: return "the server has no room; purge streams or raise its limits";
-    case 10116: return "the backoff needs --max-deliver above its number of steps";
-    default: return {};
+    case 10047:
+      return "the server has no room; purge streams or raise its limits";
+    case 10116:
+      return "the backoff needs --max-deliver above its number of steps";
+    default:
+      return {};
   }
 }
 

@@ -11,8 +11,10 @@ namespace {
 constexpr nanoseconds flush_patience = std::chrono::minutes(2);  // a slow server is measured, not given up
 
 void report(session& in, const bench_result& found) {
-  if (in.json()) in.output().print_line(bench_as_json(found));
-  else in.output().print(describe_bench(found));
+  if (in.json())
+    in.output().print_line(bench_as_json(found));
+  else
+    in.output().print(describe_bench(found));
 }
 
 // What one subscriber has seen; written on its connection's loop.

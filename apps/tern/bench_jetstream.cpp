@@ -59,10 +59,9 @@ result<void> publish_share(session& in, client::jetstream& js, const bench_jetst
     if (what.batch == 1) {
       const auto ack = js.publish(what.base.subject, payload).get();
       seen.take(ack, in.now() - begun);
-    } else if (auto sent = js.publish_async(what.base.subject, payload,
-                                            [&in, &seen, begun](const result<client::pub_ack>& ack) {
-                                              seen.take(ack, in.now() - begun);
-                                            });
+    } else if (auto sent = js.publish_async(
+                   what.base.subject, payload,
+                   [&in, &seen, begun](const result<client::pub_ack>& ack) { seen.take(ack, in.now() - begun); });
                !sent) {
       return sent;
     }
@@ -113,8 +112,10 @@ result<void> bench_jetstream_publish(session& in, const bench_jetstream_argument
                                .within(std::to_string(failed) + " of " + std::to_string(what.base.messages) +
                                        " messages were not acknowledged; the first one"));
   }
-  if (in.json()) in.output().print_line(bench_as_json(found));
-  else in.output().print(describe_bench(found));
+  if (in.json())
+    in.output().print_line(bench_as_json(found));
+  else
+    in.output().print(describe_bench(found));
   return {};
 }
 

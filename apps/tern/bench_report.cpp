@@ -31,9 +31,7 @@ struct bench_record {
 
 double seconds_of(nanoseconds value) { return static_cast<double>(value.count()) / 1e9; }
 
-double per_second(double amount, nanoseconds elapsed) {
-  return amount / std::max(seconds_of(elapsed), 1e-9);
-}
+double per_second(double amount, nanoseconds elapsed) { return amount / std::max(seconds_of(elapsed), 1e-9); }
 
 std::string microseconds(std::uint64_t count) { return fixed(static_cast<double>(count) / 1e3, 1) + "µs"; }
 

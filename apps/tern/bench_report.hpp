@@ -20,7 +20,7 @@ struct bench_result {
   nanoseconds processor_time{};  // of this process, all threads; the server's is its own
   std::string stream;            // empty: none is written to
   std::string durability;
-  histogram acknowledgement;     // nanoseconds from the publish to its acknowledgement; empty: not measured
+  histogram acknowledgement;  // nanoseconds from the publish to its acknowledgement; empty: not measured
 };
 
 std::string describe_bench(const bench_result& found);

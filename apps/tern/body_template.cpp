@@ -28,9 +28,13 @@ result<body_template::part> body_template::parse_placeholder(std::string_view in
   std::vector<std::string_view> words = words_of(inside);
   std::string_view name = words.empty() ? std::string_view() : words.front();
   if (name.starts_with('.')) name.remove_prefix(1);
-  static constexpr std::pair<std::string_view, kind> known[] = {
-      {"Count", kind::count}, {"Time", kind::time}, {"TimeStamp", kind::timestamp}, {"Unix", kind::unix_seconds},
-      {"UnixNano", kind::unix_nanoseconds}, {"ID", kind::id}, {"Request", kind::request}};
+  static constexpr std::pair<std::string_view, kind> known[] = {{"Count", kind::count},
+                                                                {"Time", kind::time},
+                                                                {"TimeStamp", kind::timestamp},
+                                                                {"Unix", kind::unix_seconds},
+                                                                {"UnixNano", kind::unix_nanoseconds},
+                                                                {"ID", kind::id},
+                                                                {"Request", kind::request}};
   for (const auto& [word, what] : known)
     if (name == word && words.size() == 1) return part{what, {}, 0, 0};
   if (name == "Random" && words.size() == 3) {
@@ -74,15 +78,33 @@ std::string body_template::expand(const values& with, nuid_source& ids) const {
   std::string out;
   for (const part& one : parts_) {
     switch (one.what) {
-      case kind::text: out += one.text; break;
-      case kind::count: append_decimal(out, with.count); break;
-      case kind::time: out += kitchen_time(with.now); break;
-      case kind::timestamp: append_rfc3339(out, with.now); break;
-      case kind::unix_seconds: append_signed_decimal(out, to_unix_nanoseconds(with.now) / 1'000'000'000); break;
-      case kind::unix_nanoseconds: append_signed_decimal(out, to_unix_nanoseconds(with.now)); break;
-      case kind::id: out += ids.next(); break;
-      case kind::random: out += ids.random_text(one.shortest + ids.random() % (one.longest - one.shortest + 1)); break;
-      case kind::request: out += with.request; break;
+      case kind::text:
+        out += one.text;
+        break;
+      case kind::count:
+        append_decimal(out, with.count);
+        break;
+      case kind::time:
+        out += kitchen_time(with.now);
+        break;
+      case kind::timestamp:
+        append_rfc3339(out, with.now);
+        break;
+      case kind::unix_seconds:
+        append_signed_decimal(out, to_unix_nanoseconds(with.now) / 1'000'000'000);
+        break;
+      case kind::unix_nanoseconds:
+        append_signed_decimal(out, to_unix_nanoseconds(with.now));
+        break;
+      case kind::id:
+        out += ids.next();
+        break;
+      case kind::random:
+        out += ids.random_text(one.shortest + ids.random() % (one.longest - one.shortest + 1));
+        break;
+      case kind::request:
+        out += with.request;
+        break;
     }
   }
   return out;

@@ -30,9 +30,8 @@ std::pair<CLI::App*, std::shared_ptr<Arguments>> add_command(CLI::App& group, in
                                                              result<void> (*run)(session&, const Arguments&)) {
   CLI::App* command = group.add_subcommand(name, what);
   auto arguments = std::make_shared<Arguments>();
-  command->callback([arguments, run, &chosen] {
-    chosen.action = [arguments, run](session& in) { return run(in, *arguments); };
-  });
+  command->callback(
+      [arguments, run, &chosen] { chosen.action = [arguments, run](session& in) { return run(in, *arguments); }; });
   return {command, arguments};
 }
 

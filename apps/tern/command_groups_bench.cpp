@@ -5,7 +5,7 @@
 namespace tern::command {
 namespace {
 
-constexpr std::uint32_t clients_max = 256;       // one thread and one connection each
+constexpr std::uint32_t clients_max = 256;  // one thread and one connection each
 constexpr std::uint32_t batch_max = 1'000'000;
 
 // Of the `nats` command, whose progress bar has no counterpart here.

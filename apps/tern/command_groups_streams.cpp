@@ -115,8 +115,8 @@ void add_consumer_rest(CLI::App& group, invocation& chosen) {
   remove->alias("delete");
   add_reference(remove, gone->which);
   remove->add_flag("-f,--force", gone->force, "Do it; nothing asks");
-  auto [next, pull] = add_command<consumer_next_arguments>(group, chosen, "next", "Take messages from a pull consumer",
-                                                           &next_messages);
+  auto [next, pull] =
+      add_command<consumer_next_arguments>(group, chosen, "next", "Take messages from a pull consumer", &next_messages);
   add_reference(next, pull->which);
   next->add_option("--count", pull->count, "How many messages, one after the other")->check(CLI::PositiveNumber);
   next->add_flag("-r,--raw", pull->raw, "The payloads alone, a line each");

@@ -92,8 +92,10 @@ int exit_code_of(const error& problem) {
     case errc::invalid_options:
     case errc::invalid_subject:
     case errc::invalid_header:
-    case errc::unsupported: return exit_usage;
-    default: return exit_failed;
+    case errc::unsupported:
+      return exit_usage;
+    default:
+      return exit_failed;
   }
 }
 
@@ -106,8 +108,10 @@ int run(const std::vector<std::string>& arguments) {
   }
   invocation chosen = parse_command_line(arguments, *defaults);
   if (!chosen.action) {
-    if (chosen.exit_code == 0) output.print(chosen.said);
-    else output.print_error(chosen.said);
+    if (chosen.exit_code == 0)
+      output.print(chosen.said);
+    else
+      output.print_error(chosen.said);
     return chosen.exit_code;
   }
   session in(chosen.globals, output);

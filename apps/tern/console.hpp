@@ -12,12 +12,12 @@ namespace tern::command {
 
 class console {
  public:
-  void print(std::string_view text);                        // as it is
+  void print(std::string_view text);  // as it is
   void print_line(std::string_view text);
-  void note(time_point now, std::string_view text);         // "21:19:07 Published 7 bytes to "orders.1""
-  void print_error(std::string_view text);                  // as it is, to the standard error
-  void complain(const error& problem);                      // "tern: error: ..."
-  result<void> flush();                                     // errc::io_error when nobody reads the output
+  void note(time_point now, std::string_view text);  // "21:19:07 Published 7 bytes to "orders.1""
+  void print_error(std::string_view text);           // as it is, to the standard error
+  void complain(const error& problem);               // "tern: error: ..."
+  result<void> flush();                              // errc::io_error when nobody reads the output
 };
 
 // The whole standard input. errc::io_error.

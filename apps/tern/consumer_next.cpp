@@ -12,9 +12,9 @@ std::string headline(const client::message& message, time_point now) {
   const auto place = message.jetstream();
   std::string out = "[" + time_of_day(now) + "] subj: " + std::string(message.subject());
   if (!place) return out;
-  return out + " / tries: " + std::to_string(place->delivered) + " / cons seq: " +
-         std::to_string(place->consumer_sequence) + " / str seq: " + std::to_string(place->stream_sequence) +
-         " / pending: " + with_thousands(place->pending);
+  return out + " / tries: " + std::to_string(place->delivered) +
+         " / cons seq: " + std::to_string(place->consumer_sequence) +
+         " / str seq: " + std::to_string(place->stream_sequence) + " / pending: " + with_thousands(place->pending);
 }
 
 void show(session& in, const client::message& message, bool raw) {

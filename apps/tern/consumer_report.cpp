@@ -37,8 +37,10 @@ void add_configuration(field_list& out, const client::consumer_config& config, s
   out.field("Name", std::string(name));
   if (config.description && !config.description->empty()) out.field("Description", *config.description);
   out.field("Durable", config.durable_name.has_value());
-  if (config.deliver_subject) out.field("Delivery Subject", *config.deliver_subject);
-  else out.field("Pull Mode", true);
+  if (config.deliver_subject)
+    out.field("Delivery Subject", *config.deliver_subject);
+  else
+    out.field("Pull Mode", true);
   if (config.deliver_group) out.field("Delivery Group", *config.deliver_group);
   add_filters(out, config);
   out.field("Deliver Policy", deliver_text(config));
@@ -75,8 +77,10 @@ std::string describe_consumer(const client::consumer_info& consumer) {
     out.field("Redelivered Messages", count_text(consumer.num_redelivered));
   }
   out.field("Unprocessed Messages", with_thousands(consumer.num_pending));
-  if (config.deliver_subject) out.field("Active Interest", consumer.push_bound ? "yes" : "no interest");
-  else out.field("Waiting Pulls", count_text(consumer.num_waiting));
+  if (config.deliver_subject)
+    out.field("Active Interest", consumer.push_bound ? "yes" : "no interest");
+  else
+    out.field("Waiting Pulls", count_text(consumer.num_waiting));
   if (consumer.paused) {
     out.field("Paused", consumer.pause_remaining ? "for another " + short_duration(*consumer.pause_remaining) : "yes");
   }

@@ -80,8 +80,10 @@ result<client::consumer_config> consumer_config_of(const consumer_add_arguments&
   if (auto set = set_redelivery(config, what); !set) return std::unexpected(set.error());
   if (auto set = set_duration(config.inactive_threshold, what.inactive_threshold, "--inactive-threshold"); !set)
     return std::unexpected(set.error());
-  if (what.filters.size() == 1) config.filter_subject = what.filters.front();
-  else config.filter_subjects = what.filters;
+  if (what.filters.size() == 1)
+    config.filter_subject = what.filters.front();
+  else
+    config.filter_subjects = what.filters;
   config.max_ack_pending = what.max_pending;
   config.max_waiting = what.max_waiting;
   if (what.headers_only) config.headers_only = true;
@@ -124,8 +126,10 @@ result<void> list_consumers(session& in, const consumer_list_arguments& what) {
     consumers.push_back(*std::move(one));
   }
   if (what.names) return {};
-  if (consumers.empty()) in.output().print_line("No Consumers defined");
-  else in.output().print(describe_consumers(std::move(consumers), in.now()));
+  if (consumers.empty())
+    in.output().print_line("No Consumers defined");
+  else
+    in.output().print(describe_consumers(std::move(consumers), in.now()));
   return {};
 }
 

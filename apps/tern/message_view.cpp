@@ -48,9 +48,11 @@ std::optional<stream_place> place_of(const client::message& message) {
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : (lead & 0xf0) == 0xe0 ? 2
-                             : lead >= 0xf0 && lead < 0xf5                                           ? 3
-                                                                                                     : text.size();
+    const std::size_t more = lead < 0x80                   ? 0
+                             : lead >= 0xc2 && lead < 0xe0 ? 1
+                             : (lead & 0xf0) == 0xe0       ? 2
+                             : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                           : text.size();
     if (more >= text.size() - at) return false;
     for (std::size_t next = 1; next <= more; ++next)
       if ((static_cast<unsigned char>(text[at + next]) & 0xc0) != 0x80) return false;
@@ -75,8 +77,10 @@ std::string message_as_json(const client::message& message) {
   out.subject = message.subject();
   if (!message.reply().empty()) out.reply = message.reply();
   for (const auto& [name, value] : message.headers()) out.headers[name].push_back(value);
-  if (is_utf8(message.payload())) out.payload = message.payload();
-  else out.payload_base64 = codec::json_bytes{std::string(message.payload())};
+  if (is_utf8(message.payload()))
+    out.payload = message.payload();
+  else
+    out.payload_base64 = codec::json_bytes{std::string(message.payload())};
   out.jetstream = place_of(message);
   return codec::to_json(out);
 }

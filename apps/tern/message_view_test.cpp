@@ -32,10 +32,11 @@ TEST(received_messages, are_one_json_object_a_line) {
 
 TEST(received_messages, of_a_stream_tell_their_place) {
   const client::message stored("orders.1", "$JS.ACK.ORDERS.work.2.17.5.1767366245000000007.3", "x");
-  EXPECT_EQ(message_as_json(stored),
-            R"({"subject":"orders.1","reply":"$JS.ACK.ORDERS.work.2.17.5.1767366245000000007.3","payload":"x",)"
-            R"("jetstream":{"stream":"ORDERS","consumer":"work","stream_seq":17,"consumer_seq":5,"delivered":2,"pending":3,)"
-            R"("time":"2026-01-02T15:04:05.000000007Z"}})");
+  EXPECT_EQ(
+      message_as_json(stored),
+      R"({"subject":"orders.1","reply":"$JS.ACK.ORDERS.work.2.17.5.1767366245000000007.3","payload":"x",)"
+      R"("jetstream":{"stream":"ORDERS","consumer":"work","stream_seq":17,"consumer_seq":5,"delivered":2,"pending":3,)"
+      R"("time":"2026-01-02T15:04:05.000000007Z"}})");
 }
 
 TEST(text_payloads, are_told_from_other_bytes) {

@@ -18,11 +18,16 @@ std::unexpected<error> bad(std::string_view what, std::string_view text, std::st
 std::optional<std::int64_t> seconds_of_long_unit(char unit) {
   constexpr std::int64_t day = 24 * 3600;
   switch (unit) {
-    case 'd': return day;
-    case 'w': return 7 * day;
-    case 'M': return 30 * day;
-    case 'y': return 365 * day;
-    default: return std::nullopt;
+    case 'd':
+      return day;
+    case 'w':
+      return 7 * day;
+    case 'M':
+      return 30 * day;
+    case 'y':
+      return 365 * day;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -24,8 +24,8 @@ result<body_template> read_template(std::string_view text, bool templates) {
 
 result<void> publish_to_stream(session& in, client::connection& connection, std::string_view subject,
                                std::string_view body, const client::headers& headers, bool tell) {
-  auto answer = in.outcome(
-      connection.request(subject, body, client::request_options().timeout(in.timeout()).headers(headers)));
+  auto answer =
+      in.outcome(connection.request(subject, body, client::request_options().timeout(in.timeout()).headers(headers)));
   if (!answer) {
     if (answer.error().code() == errc::no_responders) {
       return fail(errc::no_stream_for_subject, "no stream takes '" + std::string(subject) + "'",
@@ -71,7 +71,7 @@ result<void> publish(session& in, const publish_arguments& what) {
   for (std::uint64_t number = 1; number <= what.count; ++number) {
     const body_template::values values{number, in.now(), {}};
     const std::string to = subject->expand(values, in.ids()), payload = body->expand(values, in.ids());
-    auto sent = what.jetstream ? publish_to_stream(in, *connected, to, payload, *headers, tell)
+    auto sent = what.jetstream       ? publish_to_stream(in, *connected, to, payload, *headers, tell)
                 : what.reply.empty() ? connected->publish(to, payload, *headers)
                                      : connected->publish_with_reply(to, what.reply, payload, *headers);
     if (!sent) return sent;

@@ -31,8 +31,8 @@ result<void> reply(session& in, const reply_arguments& what) {
   if (!body) return std::unexpected(body.error());
   auto connected = in.connect(session::lifetime::lasting);
   if (!connected) return std::unexpected(std::move(connected).error());
-  auto taken = connected->subscribe(
-      what.subject, client::subscribe_options().queue_group(what.queue_group).max_messages(what.count));
+  auto taken = connected->subscribe(what.subject,
+                                    client::subscribe_options().queue_group(what.queue_group).max_messages(what.count));
   if (!taken) return std::unexpected(std::move(taken).error());
   if (auto settled = in.settle(*connected); !settled) return settled;
   if (!in.json()) in.note("Listening on \"" + what.subject + "\" in group \"" + what.queue_group + "\"");
@@ -48,8 +48,8 @@ result<void> reply(session& in, const reply_arguments& what) {
     client::headers with = *headers;
     if (what.echo)
       for (const auto& [name, value] : request->headers()) with.add(name, value);
-    const std::string payload = what.echo ? std::string(request->payload())
-                                          : body->expand({number, in.now(), request->payload()}, in.ids());
+    const std::string payload =
+        what.echo ? std::string(request->payload()) : body->expand({number, in.now(), request->payload()}, in.ids());
     if (auto sent = connected->publish(request->reply(), payload, with); !sent) return sent;
   }
   return in.settle(*connected);

@@ -95,9 +95,9 @@ TEST(shares_of_clients, add_up) {
 }
 
 TEST(answers_of_the_api, are_errors_with_number_and_advice) {
-  const auto missing = check_answer(
-      R"({"type":"io.nats.jetstream.api.v1.stream_info_response","error":{"code":404,"err_code":10059,)"
-      R"("description":"stream not found"}})");
+  const auto missing =
+      check_answer(R"({"type":"io.nats.jetstream.api.v1.stream_info_response","error":{"code":404,"err_code":10059,)"
+                   R"("description":"stream not found"}})");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().api_code(), 10059);
   EXPECT_EQ(missing.error().message(), "stream not found (10059) (`tern stream ls` shows the streams)");

@@ -28,8 +28,8 @@ std::unexpected<error> too_late(std::string_view subject) {
   return fail(errc::timeout, "no answer on '" + std::string(subject) + "' in time", "--timeout waits longer");
 }
 
-result<void> ask_once(session& in, client::connection& connection, const request_arguments& what,
-                      std::string_view body, const client::headers& headers) {
+result<void> ask_once(session& in, client::connection& connection, const request_arguments& what, std::string_view body,
+                      const client::headers& headers) {
   const time_point begun = in.now();
   auto answer = in.outcome(
       connection.request(what.subject, body, client::request_options().timeout(in.timeout()).headers(headers)));
@@ -41,8 +41,8 @@ result<void> ask_once(session& in, client::connection& connection, const request
 }
 
 // Answers until there are enough, or the next one takes longer than reply_timeout, or the timeout is over.
-result<void> ask_many(session& in, client::connection& connection, const request_arguments& what,
-                      std::string_view body, const client::headers& headers) {
+result<void> ask_many(session& in, client::connection& connection, const request_arguments& what, std::string_view body,
+                      const client::headers& headers) {
   const std::string inbox = connection.new_inbox();
   auto answers = connection.subscribe(inbox);
   if (!answers) return std::unexpected(std::move(answers).error());

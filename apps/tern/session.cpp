@@ -76,11 +76,15 @@ result<client::connection> session::connect(lifetime how) {
   }
   client::options settings(options_.server);
   settings.name(options_.connection_name).connect_timeout(options_.timeout).request_timeout(options_.timeout);
-  settings.jetstream_api_timeout(options_.timeout).publish_ack_timeout(options_.timeout).drain_timeout(options_.timeout);
+  settings.jetstream_api_timeout(options_.timeout)
+      .publish_ack_timeout(options_.timeout)
+      .drain_timeout(options_.timeout);
   if (!options_.user.empty()) {
     // As with the `nats` command, a user without a password is a token.
-    if (options_.password.empty()) settings.token(options_.user);
-    else settings.user(options_.user, options_.password);
+    if (options_.password.empty())
+      settings.token(options_.user);
+    else
+      settings.user(options_.user, options_.password);
   }
   if (!options_.token.empty()) settings.token(options_.token);
   if (how == lifetime::once) settings.max_reconnects(0);

@@ -38,11 +38,11 @@ class session_events {
  public:
   explicit session_events(console& output) : output_(output) {}
 
-  void refuse(const error& problem);                       // the server said -ERR and kept the connection
-  void tell(const client::connection_event& event);        // for people
-  void change(const std::function<void()>& what);          // under the lock, then wakes who waits
-  bool wait(const std::function<bool()>& done);            // until then, or until something was refused: false
-  std::optional<error> refusal();                          // the first one
+  void refuse(const error& problem);                 // the server said -ERR and kept the connection
+  void tell(const client::connection_event& event);  // for people
+  void change(const std::function<void()>& what);    // under the lock, then wakes who waits
+  bool wait(const std::function<bool()>& done);      // until then, or until something was refused: false
+  std::optional<error> refusal();                    // the first one
 
  private:
   console& output_;
@@ -90,9 +90,7 @@ class session {
 template <class T>
 result<T> session::outcome(client::operation<T> running) {
   auto slot = std::make_shared<std::optional<result<T>>>();
-  running.then([slot, events = events_](result<T> came) {
-    events->change([&] { slot->emplace(std::move(came)); });
-  });
+  running.then([slot, events = events_](result<T> came) { events->change([&] { slot->emplace(std::move(came)); }); });
   if (events_->wait([&] { return slot->has_value(); })) return std::move(**slot);
   return std::unexpected(*refusal());
 }

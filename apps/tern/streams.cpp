@@ -117,8 +117,10 @@ result<void> list_streams(session& in, const stream_list_arguments& what) {
     streams.push_back(*std::move(one));
   }
   if (what.names) return {};
-  if (streams.empty()) in.output().print_line(what.subject.empty() ? "No Streams defined" : "No Streams match");
-  else in.output().print(describe_streams(std::move(streams), in.now()));
+  if (streams.empty())
+    in.output().print_line(what.subject.empty() ? "No Streams defined" : "No Streams match");
+  else
+    in.output().print(describe_streams(std::move(streams), in.now()));
   return {};
 }
 
@@ -175,8 +177,10 @@ result<void> get_message(session& in, const stream_get_arguments& what) {
   if ((what.sequence == 0) == what.last_for.empty())
     return fail(errc::invalid_argument, "which message?", "give its sequence, or --last-for SUBJECT");
   client::message_query body;
-  if (what.last_for.empty()) body.seq = what.sequence;
-  else body.last_by_subj = what.last_for;
+  if (what.last_for.empty())
+    body.seq = what.sequence;
+  else
+    body.last_by_subj = what.last_for;
   auto connected = in.connect();
   if (!connected) return std::unexpected(std::move(connected).error());
   auto answer = jetstream_api(in, *connected).call("STREAM.MSG.GET." + what.name, codec::to_json(body));

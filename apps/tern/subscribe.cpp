@@ -7,8 +7,8 @@ namespace tern::command {
 result<void> subscribe(session& in, const subscribe_arguments& what) {
   auto connected = in.connect(session::lifetime::lasting);
   if (!connected) return std::unexpected(std::move(connected).error());
-  auto taken = connected->subscribe(
-      what.subject, client::subscribe_options().queue_group(what.queue_group).max_messages(what.count));
+  auto taken = connected->subscribe(what.subject,
+                                    client::subscribe_options().queue_group(what.queue_group).max_messages(what.count));
   if (!taken) return std::unexpected(std::move(taken).error());
   if (auto settled = in.settle(*connected); !settled) return settled;
   const bool plain = what.raw || in.json();

@@ -12,13 +12,13 @@
 
 namespace tern::command {
 
-std::string with_thousands(std::uint64_t value);   // "1,234,567"
-std::string human_bytes(std::uint64_t bytes);      // "336 B", "1.0 MiB"
-std::string short_duration(nanoseconds value);     // "93µs", "108ms", "30.77s", "1h2m3s": for people, rounded
-std::string day_and_time(time_point at);           // "2026-11-30 21:19:07", UTC
-std::string time_of_day(time_point at);            // "21:19:07", UTC
-std::string kitchen_time(time_point at);           // "9:19PM", UTC
-std::string limit_text(std::int64_t limit);        // "unlimited" below 1, else with thousands
+std::string with_thousands(std::uint64_t value);  // "1,234,567"
+std::string human_bytes(std::uint64_t bytes);     // "336 B", "1.0 MiB"
+std::string short_duration(nanoseconds value);    // "93µs", "108ms", "30.77s", "1h2m3s": for people, rounded
+std::string day_and_time(time_point at);          // "2026-11-30 21:19:07", UTC
+std::string time_of_day(time_point at);           // "21:19:07", UTC
+std::string kitchen_time(time_point at);          // "9:19PM", UTC
+std::string limit_text(std::int64_t limit);       // "unlimited" below 1, else with thousands
 std::string byte_limit_text(std::int64_t limit);
 std::string fixed(double value, int decimals);
 

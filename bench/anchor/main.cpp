@@ -1,17 +1,17 @@
-// One scenario of the client, measured: `tern-anchor URL SCENARIO [n=N] [size=BYTES] [progress=FILE] [window=W] [batch=B]`.
-// Scenarios: pub, sub, req, jspub, jspull; any other is exit code 3. Prints
-// `SCENARIO n seconds cpu_seconds msgs_per_s msgs_per_cpu_s`. A scenario that is fed from outside prints `ready` once the
-// server has its subscription, and writes how many messages it has handled into the progress file.
+// One scenario of the client, measured: `tern-anchor URL SCENARIO [n=N] [size=BYTES] [progress=FILE] [window=W]
+// [batch=B]`. Scenarios: pub, sub, req, jspub, jspull; any other is exit code 3. Prints `SCENARIO n seconds cpu_seconds
+// msgs_per_s msgs_per_cpu_s`. A scenario that is fed from outside prints `ready` once the server has its subscription,
+// and writes how many messages it has handled into the progress file.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fcntl.h>
 #include <semaphore>
 #include <string>
 #include <string_view>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <tern/client/connection.hpp>
 #include <tern/client/jetstream.hpp>
@@ -50,8 +50,8 @@ class stopwatch {
     const double seconds = end_wall_ - begin_wall_;
     const double cpu = end_cpu_ - begin_cpu_;
     const auto n = static_cast<double>(with.n);
-    std::printf("%s %llu %.6f %.6f %.0f %.0f\n", with.scenario.c_str(), static_cast<unsigned long long>(with.n), seconds,
-                cpu, n / seconds, n / cpu);
+    std::printf("%s %llu %.6f %.6f %.0f %.0f\n", with.scenario.c_str(), static_cast<unsigned long long>(with.n),
+                seconds, cpu, n / seconds, n / cpu);
   }
 
  private:

@@ -8,41 +8,76 @@ class category final : public std::error_category {
   const char* name() const noexcept override { return "tern"; }
   std::string message(int code) const override {
     switch (static_cast<errc>(code)) {
-      case errc::invalid_argument: return "invalid argument";
-      case errc::invalid_options: return "invalid options";
-      case errc::invalid_subject: return "invalid subject";
-      case errc::invalid_header: return "invalid header";
-      case errc::connect_failed: return "connect failed";
-      case errc::subscribe_failed: return "subscribe failed";
-      case errc::not_started: return "not started";
-      case errc::closed: return "closed";
-      case errc::unsupported: return "unsupported";
-      case errc::settle_failed: return "settle failed";
-      case errc::payload_too_large: return "payload too large";
-      case errc::no_responders: return "no responders";
-      case errc::timeout: return "timeout";
-      case errc::no_stream_for_subject: return "no stream for subject";
-      case errc::wrong_last_sequence: return "wrong last sequence";
-      case errc::decode_error: return "decode error";
-      case errc::encode_error: return "encode error";
-      case errc::extract_failed: return "extract failed";
-      case errc::handler_failed: return "handler failed";
-      case errc::missing_heartbeat: return "missing heartbeat";
-      case errc::consumer_deleted: return "consumer deleted";
-      case errc::pull_failed: return "pull failed";
-      case errc::shutdown_timeout: return "shutdown timeout";
-      case errc::not_quiescent: return "not quiescent";
-      case errc::api_error: return "JetStream API error";
-      case errc::disconnected: return "disconnected";
-      case errc::not_found: return "not found";
-      case errc::already_exists: return "already exists";
-      case errc::config_error: return "configuration error";
-      case errc::io_error: return "input/output error";
-      case errc::disk_full: return "disk full";
-      case errc::corrupted: return "corrupted data";
-      case errc::protocol_error: return "protocol error";
-      case errc::limit_exceeded: return "limit exceeded";
-      case errc::cancelled: return "cancelled";
+      case errc::invalid_argument:
+        return "invalid argument";
+      case errc::invalid_options:
+        return "invalid options";
+      case errc::invalid_subject:
+        return "invalid subject";
+      case errc::invalid_header:
+        return "invalid header";
+      case errc::connect_failed:
+        return "connect failed";
+      case errc::subscribe_failed:
+        return "subscribe failed";
+      case errc::not_started:
+        return "not started";
+      case errc::closed:
+        return "closed";
+      case errc::unsupported:
+        return "unsupported";
+      case errc::settle_failed:
+        return "settle failed";
+      case errc::payload_too_large:
+        return "payload too large";
+      case errc::no_responders:
+        return "no responders";
+      case errc::timeout:
+        return "timeout";
+      case errc::no_stream_for_subject:
+        return "no stream for subject";
+      case errc::wrong_last_sequence:
+        return "wrong last sequence";
+      case errc::decode_error:
+        return "decode error";
+      case errc::encode_error:
+        return "encode error";
+      case errc::extract_failed:
+        return "extract failed";
+      case errc::handler_failed:
+        return "handler failed";
+      case errc::missing_heartbeat:
+        return "missing heartbeat";
+      case errc::consumer_deleted:
+        return "consumer deleted";
+      case errc::pull_failed:
+        return "pull failed";
+      case errc::shutdown_timeout:
+        return "shutdown timeout";
+      case errc::not_quiescent:
+        return "not quiescent";
+      case errc::api_error:
+        return "JetStream API error";
+      case errc::disconnected:
+        return "disconnected";
+      case errc::not_found:
+        return "not found";
+      case errc::already_exists:
+        return "already exists";
+      case errc::config_error:
+        return "configuration error";
+      case errc::io_error:
+        return "input/output error";
+      case errc::disk_full:
+        return "disk full";
+      case errc::corrupted:
+        return "corrupted data";
+      case errc::protocol_error:
+        return "protocol error";
+      case errc::limit_exceeded:
+        return "limit exceeded";
+      case errc::cancelled:
+        return "cancelled";
     }
     return "unknown error";
   }

@@ -1,4 +1,5 @@
-// Durations as Go's time package reads and prints them, since configuration files, monitoring and API answers carry them.
+// Durations as Go's time package reads and prints them, since configuration files, monitoring and API answers carry
+// them.
 #pragma once
 
 #include <tern/base/error.hpp>

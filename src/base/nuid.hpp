@@ -11,9 +11,9 @@ namespace tern {
 class nuid_source {
  public:
   explicit nuid_source(std::uint64_t seed);
-  std::string next();                             // 22 characters
-  std::string random_text(std::size_t length);    // letters and digits, for short names
-  std::uint64_t random();                         // splitmix64 of the same state; not for secrets
+  std::string next();                           // 22 characters
+  std::string random_text(std::size_t length);  // letters and digits, for short names
+  std::uint64_t random();                       // splitmix64 of the same state; not for secrets
 
  private:
   void renew_prefix();

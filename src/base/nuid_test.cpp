@@ -7,9 +7,7 @@
 namespace tern {
 namespace {
 
-bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
+bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 TEST(nuid, has_22_letters_and_digits_and_never_repeats) {
   nuid_source source(1);

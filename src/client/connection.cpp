@@ -23,11 +23,16 @@ result<std::string> block_of(const headers& with) {
 
 std::string_view name_of(connection_state state) {
   switch (state) {
-    case connection_state::connecting: return "connecting";
-    case connection_state::connected: return "connected";
-    case connection_state::reconnecting: return "reconnecting";
-    case connection_state::draining: return "draining";
-    case connection_state::closed: return "closed";
+    case connection_state::connecting:
+      return "connecting";
+    case connection_state::connected:
+      return "connected";
+    case connection_state::reconnecting:
+      return "reconnecting";
+    case connection_state::draining:
+      return "draining";
+    case connection_state::closed:
+      return "closed";
   }
   return "unknown";
 }
@@ -62,7 +67,8 @@ result<void> connection::publish(std::string_view subject, std::string_view payl
   return publish_with_reply(subject, {}, payload, with);
 }
 
-result<void> connection::publish_with_reply(std::string_view subject, std::string_view reply, std::string_view payload) {
+result<void> connection::publish_with_reply(std::string_view subject, std::string_view reply,
+                                            std::string_view payload) {
   if (!core_) return std::unexpected(no_connection());
   return core_->publish(subject, reply, {}, payload);
 }
@@ -82,12 +88,12 @@ operation<void> connection::flush(nanoseconds patience) {
   return core_->flush(patience);
 }
 
-operation<message> connection::request(std::string_view subject, std::string_view payload, const request_options& with) {
+operation<message> connection::request(std::string_view subject, std::string_view payload,
+                                       const request_options& with) {
   if (!core_) return operation<message>::ended(std::unexpected(no_connection()));
   auto block = block_of(with.headers());
   if (!block) return operation<message>::ended(std::unexpected(std::move(block).error()));
-  const auto patience =
-      with.timeout() < nanoseconds::zero() ? core_->settings().get().request_timeout : with.timeout();
+  const auto patience = with.timeout() < nanoseconds::zero() ? core_->settings().get().request_timeout : with.timeout();
   return core_->request_message(subject, *block, payload, patience);
 }
 
@@ -96,21 +102,21 @@ operation<std::vector<message>> connection::request_many(std::string_view subjec
   if (!core_) return operation<std::vector<message>>::ended(std::unexpected(no_connection()));
   if (count == 0) return operation<std::vector<message>>::ended(std::vector<message>());
   auto state = std::make_shared<detail::operation_state<std::vector<message>>>(core_->loop_identity());
-  auto sent = core_->request(
-      subject, {}, payload, patience,
-      [state, count, answers = std::vector<message>()](result<protocol::message_frame> reply) mutable {
-        if (reply) {
-          message answer;
-          answer.assign(reply->subject, reply->reply, reply->header(), reply->payload());
-          answers.push_back(std::move(answer));
-          if (answers.size() < count) return false;
-        } else if (reply.error().code() != errc::timeout && answers.empty()) {
-          state->complete(std::unexpected(std::move(reply).error()));
-          return true;
-        }
-        state->complete(std::move(answers));
-        return true;
-      });
+  auto sent =
+      core_->request(subject, {}, payload, patience,
+                     [state, count, answers = std::vector<message>()](result<protocol::message_frame> reply) mutable {
+                       if (reply) {
+                         message answer;
+                         answer.assign(reply->subject, reply->reply, reply->header(), reply->payload());
+                         answers.push_back(std::move(answer));
+                         if (answers.size() < count) return false;
+                       } else if (reply.error().code() != errc::timeout && answers.empty()) {
+                         state->complete(std::unexpected(std::move(reply).error()));
+                         return true;
+                       }
+                       state->complete(std::move(answers));
+                       return true;
+                     });
   if (!sent) state->complete(std::unexpected(std::move(sent).error()));
   return operation<std::vector<message>>(state);
 }
@@ -202,7 +208,9 @@ operation<void> subscription::drain() {
 }
 
 bool subscription::active() const { return core_ && core_->active(); }
-std::string_view subscription::subject() const { return core_ ? std::string_view(core_->subject()) : std::string_view(); }
+std::string_view subscription::subject() const {
+  return core_ ? std::string_view(core_->subject()) : std::string_view();
+}
 std::uint64_t subscription::received() const { return core_ ? core_->received() : 0; }
 std::uint64_t subscription::dropped() const { return core_ ? core_->dropped() : 0; }
 std::size_t subscription::pending() const { return core_ ? core_->pending() : 0; }

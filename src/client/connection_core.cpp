@@ -2,8 +2,8 @@
 // connection_requests.cpp.
 #include "client/connection_core.hpp"
 
-#include "base/numbers.hpp"
 #include "base/nuid.hpp"
+#include "base/numbers.hpp"
 #include "protocol/writer.hpp"
 
 namespace tern::client::detail {
@@ -73,10 +73,14 @@ void connection_core::on_readable() {
   for (int reads = 0; reads < reads_per_event && stream_ != nullptr; ++reads) {
     const auto got = stream_->read(read_buffer_);
     switch (got.state) {
-      case runtime::io_state::would_block: return;
-      case runtime::io_state::end_of_stream: return lost(error(errc::disconnected, "the server closed the connection"));
-      case runtime::io_state::failed: return lost(error(errc::disconnected, "reading from the server failed"));
-      case runtime::io_state::done: break;
+      case runtime::io_state::would_block:
+        return;
+      case runtime::io_state::end_of_stream:
+        return lost(error(errc::disconnected, "the server closed the connection"));
+      case runtime::io_state::failed:
+        return lost(error(errc::disconnected, "reading from the server failed"));
+      case runtime::io_state::done:
+        break;
     }
     const auto outcome = parser_.consume({read_buffer_.data(), got.bytes}, *this);
     if (outcome == protocol::parse_outcome::stopped || stream_ == nullptr) return;
@@ -129,7 +133,9 @@ bool connection_core::write_some() {
     const std::string_view rest = std::string_view(writing_).substr(written_);
     const auto put = stream_->write({&rest, 1});
     switch (put.state) {
-      case runtime::io_state::done: written_ += put.bytes; break;
+      case runtime::io_state::done:
+        written_ += put.bytes;
+        break;
       case runtime::io_state::would_block:
         write_blocked_ = true;
         stream_->on_writable_once([this] {

@@ -1,10 +1,10 @@
 // What stands behind a `connection`: the state machine from dialling to closing, the table of interest, requests and
-// flushes. It belongs to one loop. From other threads only the outbox and the functions marked so are used; everything else
-// reaches the loop as a command of the outbox or as posted work.
+// flushes. It belongs to one loop. From other threads only the outbox and the functions marked so are used; everything
+// else reaches the loop as a command of the outbox or as posted work.
 //
-// Owned by shared pointers: its handles (the last one abandons it), sinks that answer, and work that is posted. Invariants:
-// stream_ is there exactly in the phases handshaking and connected (and while closing writes its rest); interests_ changes
-// only when commands are carried out, after a dispatch, or at the end.
+// Owned by shared pointers: its handles (the last one abandons it), sinks that answer, and work that is posted.
+// Invariants: stream_ is there exactly in the phases handshaking and connected (and while closing writes its rest);
+// interests_ changes only when commands are carried out, after a dispatch, or at the end.
 #pragma once
 
 #include <atomic>
@@ -51,8 +51,8 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
                                  std::string_view payload) {
     return outbox_.publish(subject, reply, header_block, payload);
   }
-  // Whole operations of the protocol, and a command that runs on the loop before they leave. Never waits for room, so it
-  // may be called with a lock held that the loop takes too.
+  // Whole operations of the protocol, and a command that runs on the loop before they leave. Never waits for room, so
+  // it may be called with a lock held that the loop takes too.
   result<void> control(std::string_view bytes, outbox::command command) {
     return outbox_.control(bytes, std::move(command));
   }
@@ -187,11 +187,11 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
   std::atomic<std::uint64_t> server_errors_ = 0;
   std::atomic<std::uint64_t> dropped_ = 0;
   std::atomic<std::uint64_t> next_inbox_ = 1;
-  std::string reply_prefix_;         // "_INBOX.<22 characters>.", of all requests
-  std::string inbox_prefix_;         // the same for inboxes with an interest of their own
+  std::string reply_prefix_;  // "_INBOX.<22 characters>.", of all requests
+  std::string inbox_prefix_;  // the same for inboxes with an interest of their own
   std::once_flag reply_subscribed_;
   mutable std::mutex server_mutex_;
-  server_info server_;               // guarded by server_mutex_
+  server_info server_;  // guarded by server_mutex_
 
   // The loop's own.
   phase phase_ = phase::idle;
@@ -213,7 +213,7 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
   std::uint64_t next_delayed_ = 1;
   std::deque<std::shared_ptr<pending_flush>> flushes_;  // one per PING on the wire; null: of our own
   std::string last_server_error_;
-  bool greeted_ = false;               // CONNECT was sent
+  bool greeted_ = false;  // CONNECT was sent
   bool was_connected_ = false;
   time_point lost_at_{};
   std::uint32_t pings_out_ = 0;
@@ -225,7 +225,7 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
   std::vector<std::move_only_function<void()>> when_closed_;
   std::shared_ptr<operation_state<void>> drain_waiter_;  // set while the drained sinks hand out what they have
   std::vector<std::shared_ptr<message_sink>> drained_;
-  std::uint64_t dial_ = 0;                               // number of the attempt, against answers of earlier ones
+  std::uint64_t dial_ = 0;  // number of the attempt, against answers of earlier ones
 };
 
 }  // namespace tern::client::detail

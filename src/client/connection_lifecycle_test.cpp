@@ -18,7 +18,8 @@ std::size_t count_of(const std::string& text, std::string_view part) {
 TEST_F(client_test, a_lost_connection_comes_back_after_growing_pauses_and_subscribes_again_service_18) {
   connect();
   int calls = 0;
-  auto taken = nats.subscribe("a", [&](const message&) { ++calls; }, subscribe_options().queue_group("q").max_messages(5));
+  auto taken =
+      nats.subscribe("a", [&](const message&) { ++calls; }, subscribe_options().queue_group("q").max_messages(5));
   run();
   peer->message("a", "1", "", "");
   run();

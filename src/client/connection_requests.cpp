@@ -69,9 +69,8 @@ connection_core::pending_request::pending_request(connection_core& core, std::ui
       timer(core.loop_.timers(), [&core, number] { core.on_request_timeout(number); }) {}
 
 void connection_core::ensure_reply_subscription() {
-  std::call_once(reply_subscribed_, [this] {
-    (void)subscribe(reply_prefix_ + "*", {}, std::make_shared<reply_sink>(*this));
-  });
+  std::call_once(reply_subscribed_,
+                 [this] { (void)subscribe(reply_prefix_ + "*", {}, std::make_shared<reply_sink>(*this)); });
 }
 
 result<void> connection_core::request(std::string_view subject, std::string_view header_block, std::string_view payload,
@@ -110,8 +109,8 @@ void connection_core::on_reply(const protocol::message_frame& message) {
   auto& request = *found->second;
   const bool nobody =
       message.with_header && message.payload().empty() && protocol::header_view(message.header()).status() == 503;
-  const bool over = nobody ? request.handler(fail(errc::no_responders, "nobody answers on this subject"))
-                           : request.handler(message);
+  const bool over =
+      nobody ? request.handler(fail(errc::no_responders, "nobody answers on this subject")) : request.handler(message);
   if (over) requests_.erase(found);
 }
 
@@ -140,9 +139,9 @@ operation<message> connection_core::request_message(std::string_view subject, st
 }
 
 connection_core::pending_flush::pending_flush(connection_core& core, flush_handler done, time_point until)
-    : handler(std::move(done)), deadline(until), timer(core.loop_.timers(), [this] {
-        finish(fail(errc::timeout, "the server has not confirmed in time"));
-      }) {}
+    : handler(std::move(done)),
+      deadline(until),
+      timer(core.loop_.timers(), [this] { finish(fail(errc::timeout, "the server has not confirmed in time")); }) {}
 
 void connection_core::pending_flush::finish(result<void> outcome) {
   timer.disarm();
@@ -262,7 +261,8 @@ void connection_core::append_resubscriptions(std::string& out) const {
   }
 }
 
-// `Permissions Violation for Subscription to "S"[ using queue "Q"]...`: the interest never comes into force, so it ends.
+// `Permissions Violation for Subscription to "S"[ using queue "Q"]...`: the interest never comes into force, so it
+// ends.
 void connection_core::permission_denied(std::string_view text) {
   const auto open = text.find('"');
   const auto close = text.find('"', open + 1);

@@ -96,7 +96,8 @@ TEST_F(client_test, what_cannot_be_sent_is_refused_before_a_byte_is_written_serv
     EXPECT_EQ(nats.publish(subject, "").error().code(), errc::invalid_subject) << subject;
   }
   EXPECT_EQ(nats.publish_with_reply("a", "b c", "").error().code(), errc::invalid_subject);
-  for (const auto& [name, value] : {std::pair("a b", "x"), std::pair("a:b", "x"), std::pair("", "x"), std::pair("a", "x\ny")}) {
+  for (const auto& [name, value] :
+       {std::pair("a b", "x"), std::pair("a:b", "x"), std::pair("", "x"), std::pair("a", "x\ny")}) {
     headers bad;
     bad.add(name, value);
     EXPECT_EQ(nats.publish("a", "", bad).error().code(), errc::invalid_header) << name;

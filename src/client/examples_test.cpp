@@ -18,9 +18,8 @@ TEST_F(examples_test, connection_publish_and_subscribe) {
   auto sent = nats.publish("orders.placed", R"({"id":"o-1"})", with);
   EXPECT_TRUE(sent.has_value());
   std::string seen;
-  auto subscription = nats.subscribe("orders.*", [&](message&& order) {
-    seen.append(order.subject()).append(": ").append(order.payload());
-  });
+  auto subscription = nats.subscribe(
+      "orders.*", [&](message&& order) { seen.append(order.subject()).append(": ").append(order.payload()); });
   run();
   peer->message("orders.a", "1", "", "x");
   run();

@@ -21,13 +21,12 @@ namespace tern::client {
 // Greets, answers PING, and keeps what it reads. Everything else is sent by the test.
 class fake_peer {
  public:
-  fake_peer(runtime::transport& network, std::string name) : name_(std::move(name)) {
-    listen(network);
-  }
+  fake_peer(runtime::transport& network, std::string name) : name_(std::move(name)) { listen(network); }
 
   void listen(runtime::transport& network) {
-    auto listening = network.listen({.host = name_, .in_process = true},
-                                    [this](std::unique_ptr<runtime::byte_stream> stream) { accept(std::move(stream)); });
+    auto listening =
+        network.listen({.host = name_, .in_process = true},
+                       [this](std::unique_ptr<runtime::byte_stream> stream) { accept(std::move(stream)); });
     ASSERT_TRUE(listening.has_value()) << listening.error().message();
     listener_ = *std::move(listening);
   }
@@ -60,7 +59,8 @@ class fake_peer {
 
   bool answers_pings = true;
   bool greets = true;
-  std::string info = R"(INFO {"server_id":"N","server_name":"fake","version":"2.15.1","headers":true,"max_payload":1048576} )";
+  std::string info =
+      R"(INFO {"server_id":"N","server_name":"fake","version":"2.15.1","headers":true,"max_payload":1048576} )";
 
  private:
   void accept(std::unique_ptr<runtime::byte_stream> stream) {

@@ -30,7 +30,8 @@ errc code_of(int err_code) {
     case 10071:  // wrong last sequence
     case 10164:
       return errc::wrong_last_sequence;
-    default: return errc::api_error;
+    default:
+      return errc::api_error;
   }
 }
 
@@ -57,8 +58,8 @@ result<void> check_asset_name(std::string_view what, std::string_view name) {
            letter != '/' && letter != '\\';
   }
   if (good) return {};
-  return fail(errc::invalid_argument, std::string(what) + " name '" + std::string(name) +
-                                          "' is empty or has a blank or one of . * > / \\");
+  return fail(errc::invalid_argument,
+              std::string(what) + " name '" + std::string(name) + "' is empty or has a blank or one of . * > / \\");
 }
 
 void api_call(connection_core& core, const std::string& subject, std::string_view body, nanoseconds patience,
@@ -224,15 +225,15 @@ result<stored_message> stored_of(const protocol::message_frame& frame) {
 
 operation<stored_message> direct(jetstream_core& core, const std::string& subject, std::string_view body) {
   auto state = std::make_shared<operation_state<stored_message>>(core.connection().loop_identity());
-  auto sent = core.connection().request(subject, {}, body, core.api_patience(),
-                                        [state](result<protocol::message_frame> reply) {
-                                          if (reply) {
-                                            state->complete(stored_of(*reply));
-                                          } else {
-                                            state->complete(std::unexpected(std::move(reply).error().within("direct get")));
-                                          }
-                                          return true;
-                                        });
+  auto sent =
+      core.connection().request(subject, {}, body, core.api_patience(), [state](result<protocol::message_frame> reply) {
+        if (reply) {
+          state->complete(stored_of(*reply));
+        } else {
+          state->complete(std::unexpected(std::move(reply).error().within("direct get")));
+        }
+        return true;
+      });
   if (!sent) state->complete(std::unexpected(std::move(sent).error()));
   return operation<stored_message>(state);
 }
@@ -268,12 +269,13 @@ error no_connection() { return error(errc::closed, "no connection"); }
 // Ends the function with an error when there is no connection, or when a name cannot stand in a subject.
 #define TERN_REQUIRE_CONNECTION(T) \
   if (!core_) return operation<T>::ended(std::unexpected(no_connection()))
-#define TERN_REQUIRE_NAME(T, what, name)                                     \
+#define TERN_REQUIRE_NAME(T, what, name)                                 \
   if (auto good_name = detail::check_asset_name(what, name); !good_name) \
   return operation<T>::ended(std::unexpected(good_name.error()))
 
 jetstream::jetstream(const connection& over, const jetstream_options& with)
-    : connection_(over), core_(over ? std::make_shared<detail::jetstream_core>(over.core()->shared_from_this(), with) : nullptr) {}
+    : connection_(over),
+      core_(over ? std::make_shared<detail::jetstream_core>(over.core()->shared_from_this(), with) : nullptr) {}
 
 operation<client::account_info> jetstream::account_info() {
   TERN_REQUIRE_CONNECTION(client::account_info);
@@ -303,9 +305,9 @@ operation<client::stream_info> jetstream::stream_info(std::string_view stream, c
   TERN_REQUIRE_CONNECTION(client::stream_info);
   TERN_REQUIRE_NAME(client::stream_info, "stream", stream);
   const bool plain = !with.deleted_details && !with.subjects_filter;
-  return detail::api_operation<client::stream_info>(core_->connection(),
-                                                    core_->subject("STREAM.INFO." + std::string(stream)),
-                                                    plain ? std::string() : codec::to_json(with), core_->api_patience());
+  return detail::api_operation<client::stream_info>(
+      core_->connection(), core_->subject("STREAM.INFO." + std::string(stream)),
+      plain ? std::string() : codec::to_json(with), core_->api_patience());
 }
 
 operation<std::vector<std::string>> jetstream::stream_names(std::string_view subject) {
@@ -315,7 +317,8 @@ operation<std::vector<std::string>> jetstream::stream_names(std::string_view sub
 
 operation<std::vector<client::stream_info>> jetstream::streams(std::string_view subject) {
   TERN_REQUIRE_CONNECTION(std::vector<client::stream_info>);
-  return detail::all_pages<detail::stream_list_record, client::stream_info>(core_, core_->subject("STREAM.LIST"), subject);
+  return detail::all_pages<detail::stream_list_record, client::stream_info>(core_, core_->subject("STREAM.LIST"),
+                                                                            subject);
 }
 
 operation<void> jetstream::delete_stream(std::string_view stream) {
@@ -383,9 +386,9 @@ operation<void> jetstream::delete_message(std::string_view stream, std::uint64_t
   detail::delete_message_request request;
   request.seq = sequence;
   request.no_erase = !erase;
-  return detail::api_operation<void, detail::success_record>(
-      core_->connection(), core_->subject("STREAM.MSG.DELETE." + std::string(stream)), codec::to_json(request),
-      core_->api_patience());
+  return detail::api_operation<void, detail::success_record>(core_->connection(),
+                                                             core_->subject("STREAM.MSG.DELETE." + std::string(stream)),
+                                                             codec::to_json(request), core_->api_patience());
 }
 
 operation<client::consumer_info> jetstream::create_consumer(std::string_view stream, const consumer_config& config) {

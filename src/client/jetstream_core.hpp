@@ -1,5 +1,5 @@
-// What the copies of a `jetstream` share: the connection, the options, and the window of asynchronous publishes. Requests
-// under way hold it, so it does not keep the connection open; the copies do.
+// What the copies of a `jetstream` share: the connection, the options, and the window of asynchronous publishes.
+// Requests under way hold it, so it does not keep the connection open; the copies do.
 #pragma once
 
 #include <condition_variable>

@@ -52,15 +52,15 @@ operation<void> jetstream_message::ack_sync(nanoseconds patience) {
   }
   if (settled_) return operation<void>::ended(fail(errc::settle_failed, "the message was settled before"));
   auto state = std::make_shared<detail::operation_state<void>>(connection_->loop_identity());
-  auto sent = connection_->request(message_.reply(), {}, "+ACK", patience,
-                                   [state](result<protocol::message_frame> reply) {
-                                     if (reply) {
-                                       state->complete({});
-                                     } else {
-                                       state->complete(std::unexpected(std::move(reply).error().within("ack")));
-                                     }
-                                     return true;
-                                   });
+  auto sent =
+      connection_->request(message_.reply(), {}, "+ACK", patience, [state](result<protocol::message_frame> reply) {
+        if (reply) {
+          state->complete({});
+        } else {
+          state->complete(std::unexpected(std::move(reply).error().within("ack")));
+        }
+        return true;
+      });
   settled_ = sent.has_value();
   if (!sent) state->complete(std::unexpected(std::move(sent).error()));
   return operation<void>(state);

@@ -27,7 +27,8 @@ bool read_plain_ack(std::string_view answer, pub_ack& ack) {
   if (!answer.starts_with(head) || !answer.ends_with('}')) return false;
   answer.remove_prefix(head.size());
   const auto quote = answer.find('"');
-  if (quote == 0 || quote == std::string_view::npos || answer.substr(0, quote).find('\\') != std::string_view::npos) return false;
+  if (quote == 0 || quote == std::string_view::npos || answer.substr(0, quote).find('\\') != std::string_view::npos)
+    return false;
   const auto name = answer.substr(0, quote);
   answer.remove_prefix(quote);
   if (!answer.starts_with(middle)) return false;

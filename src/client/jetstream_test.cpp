@@ -88,7 +88,8 @@ TEST_F(jetstream_test, asynchronous_publishes_complete_one_by_one_and_the_window
   js = jetstream(nats, jetstream_options().publish_window(2));
   std::vector<std::uint64_t> acked;
   for (int i = 0; i < 8; ++i) {
-    ASSERT_TRUE(js.publish_async("orders" + std::to_string(i), "x", [&](result<pub_ack> ack) { acked.push_back(ack->seq); }));
+    ASSERT_TRUE(
+        js.publish_async("orders" + std::to_string(i), "x", [&](result<pub_ack> ack) { acked.push_back(ack->seq); }));
   }
   EXPECT_EQ(js.publish_async("more", "x", [](result<pub_ack>) {}).error().code(), errc::limit_exceeded);
   EXPECT_EQ(js.publish_async_pending(), 8u);
@@ -117,12 +118,13 @@ TEST_F(jetstream_test, a_stream_is_created_from_its_record_and_unknown_fields_of
   const std::string body = R"({"name":"ORDERS","subjects":["orders.>"],"max_age":3600000000000,"storage":"memory"})";
   EXPECT_EQ(count_of(peer->text(), "PUB $JS.API.STREAM.CREATE.ORDERS"), 1u);
   EXPECT_EQ(count_of(peer->text(), body), 1u) << peer->text();
-  answer("PUB $JS.API.STREAM.CREATE",
-         R"({"type":"io.nats.jetstream.api.v1.stream_create_response","config":{"name":"ORDERS","subjects":["orders.>"],)"
-         R"("retention":"limits","max_msgs":-1,"storage":"memory","discard":"old","num_replicas":1,"sparkling":[1,{"a":2}]},)"
-         R"("created":"2026-11-30T20:00:00.5Z","state":{"messages":0,"bytes":0,"first_seq":0,)"
-         R"("first_ts":"0001-01-01T00:00:00Z","last_seq":0,"last_ts":"0001-01-01T00:00:00Z","consumer_count":0},)"
-         R"("did_create":true,"ts":"2026-11-30T20:00:00Z"})");
+  answer(
+      "PUB $JS.API.STREAM.CREATE",
+      R"({"type":"io.nats.jetstream.api.v1.stream_create_response","config":{"name":"ORDERS","subjects":["orders.>"],)"
+      R"("retention":"limits","max_msgs":-1,"storage":"memory","discard":"old","num_replicas":1,"sparkling":[1,{"a":2}]},)"
+      R"("created":"2026-11-30T20:00:00.5Z","state":{"messages":0,"bytes":0,"first_seq":0,)"
+      R"("first_ts":"0001-01-01T00:00:00Z","last_seq":0,"last_ts":"0001-01-01T00:00:00Z","consumer_count":0},)"
+      R"("did_create":true,"ts":"2026-11-30T20:00:00Z"})");
   const auto info = created.get();
   ASSERT_TRUE(info.has_value()) << info.error().message();
   EXPECT_EQ(info->config.retention, retention_policy::limits);
@@ -157,11 +159,11 @@ TEST_F(jetstream_test, a_consumer_is_created_under_its_name_and_filter_with_the_
   auto created = js.create_consumer("ORDERS", billing);
   run();
   EXPECT_EQ(count_of(peer->text(), "PUB $JS.API.CONSUMER.CREATE.ORDERS.billing.orders.placed "), 1u) << peer->text();
-  EXPECT_EQ(count_of(peer->text(),
-                     R"({"stream_name":"ORDERS","config":{"durable_name":"billing","deliver_policy":"all",)"
-                     R"("ack_policy":"explicit","ack_wait":60000000000,"filter_subject":"orders.placed",)"
-                     R"("replay_policy":"instant","max_ack_pending":1024},"action":"create"})"),
-            1u)
+  EXPECT_EQ(
+      count_of(peer->text(), R"({"stream_name":"ORDERS","config":{"durable_name":"billing","deliver_policy":"all",)"
+                             R"("ack_policy":"explicit","ack_wait":60000000000,"filter_subject":"orders.placed",)"
+                             R"("replay_policy":"instant","max_ack_pending":1024},"action":"create"})"),
+      1u)
       << peer->text();
   answer("PUB $JS.API.CONSUMER.CREATE",
          R"({"error":{"code":400,"err_code":10148,"description":"consumer already exists"}})");
@@ -184,8 +186,9 @@ TEST_F(jetstream_test, lists_are_asked_for_page_by_page_jetstream_1_9) {
 TEST_F(jetstream_test, messages_are_read_through_the_api_and_directly_jetstream_8) {
   auto read = js.get_message("ORDERS", 5);
   run();
-  answer("PUB $JS.API.STREAM.MSG.GET.ORDERS",
-         R"({"message":{"subject":"orders","seq":5,"hdrs":"TkFUUy8xLjANCg0K","data":"aGk=","time":"2026-01-02T03:04:05Z"}})");
+  answer(
+      "PUB $JS.API.STREAM.MSG.GET.ORDERS",
+      R"({"message":{"subject":"orders","seq":5,"hdrs":"TkFUUy8xLjANCg0K","data":"aGk=","time":"2026-01-02T03:04:05Z"}})");
   auto stored = read.get();
   ASSERT_TRUE(stored.has_value()) << stored.error().message();
   EXPECT_EQ(stored->payload, "hi");

@@ -13,14 +13,22 @@ std::string_view trimmed(std::string_view text) {
 
 std::string_view name_of(connection_event::kind what) {
   switch (what) {
-    case connection_event::kind::connected: return "connected";
-    case connection_event::kind::disconnected: return "disconnected";
-    case connection_event::kind::reconnected: return "reconnected";
-    case connection_event::kind::slow_consumer: return "slow consumer";
-    case connection_event::kind::server_error: return "server error";
-    case connection_event::kind::callback_failed: return "callback failed";
-    case connection_event::kind::lame_duck: return "lame duck";
-    case connection_event::kind::closed: return "closed";
+    case connection_event::kind::connected:
+      return "connected";
+    case connection_event::kind::disconnected:
+      return "disconnected";
+    case connection_event::kind::reconnected:
+      return "reconnected";
+    case connection_event::kind::slow_consumer:
+      return "slow consumer";
+    case connection_event::kind::server_error:
+      return "server error";
+    case connection_event::kind::callback_failed:
+      return "callback failed";
+    case connection_event::kind::lame_duck:
+      return "lame duck";
+    case connection_event::kind::closed:
+      return "closed";
   }
   return "unknown";
 }

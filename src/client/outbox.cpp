@@ -70,7 +70,8 @@ result<void> outbox::make_room(std::unique_lock<std::mutex>& lock, std::size_t s
   const bool on_loop = loop_.on_loop_thread();
   for (;;) {
     switch (mode_) {
-      case mode::closed: return fail(errc::closed, "the connection is closed");
+      case mode::closed:
+        return fail(errc::closed, "the connection is closed");
       case mode::disconnected:
         if (bytes_.size() + size <= limits_.pending) return {};
         return fail(errc::disconnected, "no connection, and the pending buffer is full");

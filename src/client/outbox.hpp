@@ -1,11 +1,11 @@
 // What waits to be sent: bytes in the order in which threads appended them, and the commands that belong to them
-// ("this subject is answered there", "somebody waits for this PONG"). The loop takes both in one step and carries out the
-// commands before it writes the bytes, so whatever a byte may bring back finds its receiver registered; everything else in
-// the connection then belongs to the loop alone.
+// ("this subject is answered there", "somebody waits for this PONG"). The loop takes both in one step and carries out
+// the commands before it writes the bytes, so whatever a byte may bring back finds its receiver registered; everything
+// else in the connection then belongs to the loop alone.
 //
 // Thread safety: append from any thread, take() and set_mode() from the loop. Invariant: bytes_ begins and ends between
-// two operations of the protocol. Bounded: publishes by the limit of the mode; commands cost their caller a wait or memory
-// of his own, so they are not.
+// two operations of the protocol. Bounded: publishes by the limit of the mode; commands cost their caller a wait or
+// memory of his own, so they are not.
 #pragma once
 
 #include <atomic>
@@ -63,8 +63,8 @@ class outbox {
   std::vector<command> commands_;
   mode mode_ = mode::disconnected;
   std::size_t limit_;
-  std::size_t waiting_ = 0;    // threads that wait for room
-  bool wake_posted_ = false;   // the loop knows
+  std::size_t waiting_ = 0;   // threads that wait for room
+  bool wake_posted_ = false;  // the loop knows
   std::atomic<bool> has_work_ = false;
   std::atomic<std::uint64_t> messages_ = 0;  // written under the mutex
   std::atomic<std::uint64_t> payload_bytes_ = 0;

@@ -17,9 +17,8 @@ pull_fetch::pull_fetch(std::shared_ptr<connection_core> connection, const fetch_
       with_(with),
       state_(std::make_shared<operation_state<fetched>>(connection_->loop_identity())),
       guard_(connection_->loop().timers(), [this] { finish(std::nullopt, 0); }),
-      silence_(connection_->loop().timers(), [this] {
-        finish(error(errc::missing_heartbeat, "the server has gone silent during a fetch"), 0);
-      }) {}
+      silence_(connection_->loop().timers(),
+               [this] { finish(error(errc::missing_heartbeat, "the server has gone silent during a fetch"), 0); }) {}
 
 operation<fetched> pull_fetch::start(const std::string& next_subject) {
   const auto state = state_;
@@ -73,9 +72,11 @@ void pull_fetch::on_message(const protocol::message_frame& frame) {
       if (batch_.messages.size() >= with_.batch()) finish(std::nullopt, 0);
       return;
     }
-    case pull_status::heartbeat: return;
+    case pull_status::heartbeat:
+      return;
     case pull_status::no_messages:
-    case pull_status::expired: return finish(std::nullopt, report.code);
+    case pull_status::expired:
+      return finish(std::nullopt, report.code);
     case pull_status::no_responders:
       return finish(error(errc::no_responders, "the consumer does not answer"), report.code);
     case pull_status::consumer_deleted:
@@ -86,7 +87,8 @@ void pull_fetch::on_message(const protocol::message_frame& frame) {
       if (report.text == "Batch Completed" || report.text == "Message Size Exceeds MaxBytes") {
         return finish(std::nullopt, report.code);
       }
-      return finish(error(errc::pull_failed, std::to_string(report.code) + " " + std::string(report.text)), report.code);
+      return finish(error(errc::pull_failed, std::to_string(report.code) + " " + std::string(report.text)),
+                    report.code);
   }
 }
 

@@ -1,7 +1,7 @@
 // One batch from a pull consumer (service 17). A fresh inbox per fetch, so that nothing of an earlier one comes in.
 //
-// Owned by the connection's table of interest until it ends; the loop's own but for start(). Invariant: ends once, at the
-// first of: the batch is full, a status that ends it, a missed heartbeat, the guard, the end of the connection.
+// Owned by the connection's table of interest until it ends; the loop's own but for start(). Invariant: ends once, at
+// the first of: the batch is full, a status that ends it, a missed heartbeat, the guard, the end of the connection.
 #pragma once
 
 #include <atomic>

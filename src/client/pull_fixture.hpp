@@ -48,8 +48,8 @@ class pull_test : public client_test {
     for (int i = 0; i < count; ++i) {
       ++sequence;
       const auto number = std::to_string(sequence);
-      peer->message("orders.placed", sid, "$JS.ACK.ORDERS.billing.1." + number + "." + number + ".1790000000000000000.5",
-                    payload);
+      peer->message("orders.placed", sid,
+                    "$JS.ACK.ORDERS.billing.1." + number + "." + number + ".1790000000000000000.5", payload);
     }
     run();
   }

@@ -49,16 +49,26 @@ pull_status_report read_pull_status(const protocol::message_frame& frame) {
   report.messages_left = number_of(view.get("Nats-Pending-Messages"));
   report.bytes_left = number_of(view.get("Nats-Pending-Bytes"));
   switch (report.code) {
-    case 100: report.kind = pull_status::heartbeat; break;
-    case 404: report.kind = pull_status::no_messages; break;
-    case 408: report.kind = pull_status::expired; break;
+    case 100:
+      report.kind = pull_status::heartbeat;
+      break;
+    case 404:
+      report.kind = pull_status::no_messages;
+      break;
+    case 408:
+      report.kind = pull_status::expired;
+      break;
     case 409:
       report.kind = report.text == "Consumer Deleted" || report.text == "Consumer is push based"
                         ? pull_status::consumer_deleted
                         : pull_status::conflict;
       break;
-    case 503: report.kind = pull_status::no_responders; break;
-    default: report.kind = pull_status::other; break;
+    case 503:
+      report.kind = pull_status::no_responders;
+      break;
+    default:
+      report.kind = pull_status::other;
+      break;
   }
   return report;
 }

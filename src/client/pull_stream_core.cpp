@@ -51,11 +51,12 @@ pull_stream_core::pull_stream_core(std::shared_ptr<connection_core> connection, 
       callback_(std::move(callback)),
       silence_timer_(connection_->loop().timers(), [this] { on_silence(); }),
       safety_timer_(connection_->loop().timers(), [this] { on_safety(); }),
-      pause_timer_(connection_->loop().timers(), [this] {
-        lock held(mutex_);
-        holding_back_ = false;
-        ask_if_low(held);
-      }),
+      pause_timer_(connection_->loop().timers(),
+                   [this] {
+                     lock held(mutex_);
+                     holding_back_ = false;
+                     ask_if_low(held);
+                   }),
       info_timer_(connection_->loop().timers(), [this] { ask_info(); }) {}
 
 result<void> pull_stream_core::open() {
@@ -75,7 +76,8 @@ void pull_stream_core::begin(lock& held) {
   ask_if_low(held);
 }
 
-// With the mutex held, on any thread. A request that cannot be sent is made up for by the reconnect or the safety timer.
+// With the mutex held, on any thread. A request that cannot be sent is made up for by the reconnect or the safety
+// timer.
 void pull_stream_core::ask(lock&, counting how) {
   const auto sent = connection_->control(request_, [self = shared_from_this()] { self->request_left(); });
   if (!sent) return;
@@ -201,21 +203,29 @@ void pull_stream_core::on_status(const pull_status_report& status) {
   {
     const lock held(mutex_);
     switch (status.kind) {
-      case pull_status::none: return;
+      case pull_status::none:
+        return;
       case pull_status::heartbeat:
         ++statistics_.heartbeats;
         degraded_ = recovering_;
         troubles_ = 0;
         return;
-      case pull_status::expired: ++statistics_.expired; break;
-      case pull_status::conflict: ++statistics_.conflicts; break;
-      case pull_status::consumer_deleted: break;
+      case pull_status::expired:
+        ++statistics_.expired;
+        break;
+      case pull_status::conflict:
+        ++statistics_.conflicts;
+        break;
+      case pull_status::consumer_deleted:
+        break;
       case pull_status::no_responders:
         ++statistics_.no_responders;
         verify = true;
         break;
       case pull_status::no_messages:
-      case pull_status::other: ++statistics_.other_statuses; break;
+      case pull_status::other:
+        ++statistics_.other_statuses;
+        break;
     }
   }
   if (status.kind == pull_status::consumer_deleted) {
@@ -258,7 +268,8 @@ void pull_stream_core::ask_again_after_trouble() {
   if (troubles_ > 1) {
     holding_back_ = true;
     const auto exponent = std::min<std::uint32_t>(troubles_ - 2, 6);
-    const nanoseconds pause = std::min<nanoseconds>(std::chrono::milliseconds(100) * (1 << exponent), std::chrono::seconds(5));
+    const nanoseconds pause =
+        std::min<nanoseconds>(std::chrono::milliseconds(100) * (1 << exponent), std::chrono::seconds(5));
     pause_timer_.arm(connection_->loop().now() + pause);
   }
   ask_if_low(held);

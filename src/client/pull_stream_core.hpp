@@ -1,9 +1,9 @@
-// The engine behind a pull stream (service 16): keeps pull requests open so that between half a batch and one and a half
-// are outstanding, and finds out when the server has forgotten them.
+// The engine behind a pull stream (service 16): keeps pull requests open so that between half a batch and one and a
+// half are outstanding, and finds out when the server has forgotten them.
 //
-// `pending_` counts messages that were asked for and not handed out yet; those in `items_` are among them. What hands out a
-// message may be any thread, so the counters, the items and the decision to ask again are under the mutex. Timers, the
-// consumer's info and statuses belong to the loop. The callback runs on the loop, without the mutex.
+// `pending_` counts messages that were asked for and not handed out yet; those in `items_` are among them. What hands
+// out a message may be any thread, so the counters, the items and the decision to ask again are under the mutex.
+// Timers, the consumer's info and statuses belong to the loop. The callback runs on the loop, without the mutex.
 //
 // Owned by its handle and by the connection's table of interest, until cancel() or the end.
 #pragma once
@@ -80,20 +80,20 @@ class pull_stream_core final : public message_sink, public std::enable_shared_fr
   const std::string info_subject_;
   const std::string inbox_;
   const std::string request_;  // the whole PUB
-  const std::string name_;  // "stream/consumer", for errors
+  const std::string name_;     // "stream/consumer", for errors
   std::uint64_t sid_ = 0;
 
   mutable std::mutex mutex_;
   std::deque<std::variant<message, error>> items_;
-  std::size_t buffered_ = 0;       // messages among the items
-  std::size_t errors_ = 0;         // errors among them
+  std::size_t buffered_ = 0;  // messages among the items
+  std::size_t errors_ = 0;    // errors among them
   std::int64_t pending_ = 0;
   std::int64_t pending_bytes_ = 0;
   bool begun_ = false;
-  bool ended_ = false;             // nothing will be added to the items
+  bool ended_ = false;  // nothing will be added to the items
   bool connected_ = true;
-  bool recovering_ = false;        // requests are held back meanwhile
-  bool holding_back_ = false;      // after trouble, for a pause
+  bool recovering_ = false;    // requests are held back meanwhile
+  bool holding_back_ = false;  // after trouble, for a pause
   bool degraded_ = false;
   std::optional<error> end_;
   pull_statistics statistics_;
@@ -105,10 +105,10 @@ class pull_stream_core final : public message_sink, public std::enable_shared_fr
   std::atomic<bool> calling_ = false;
   time_point heard_at_{};
   time_point asked_at_{};
-  std::uint32_t troubles_ = 0;     // statuses in a row that ended a request without a message or heartbeat between
+  std::uint32_t troubles_ = 0;  // statuses in a row that ended a request without a message or heartbeat between
   bool after_reconnect_ = false;
   std::uint32_t info_tries_ = 0;
-  std::uint64_t recovery_ = 0;     // number of the recovery, against answers that come late
+  std::uint64_t recovery_ = 0;  // number of the recovery, against answers that come late
   timer_queue::timer silence_timer_;
   timer_queue::timer safety_timer_;
   timer_queue::timer pause_timer_;

@@ -18,7 +18,8 @@ TEST_F(pull_test, rule_2_a_request_has_the_figures_of_the_seed_service_16_2) {
   open();
   begin();
   const std::string body = R"({"batch":200,"expires":30000000000,"idle_heartbeat":15000000000})";
-  EXPECT_EQ(peer->take(), std::string(next_subject) + " " + inbox + " " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
+  EXPECT_EQ(peer->take(),
+            std::string(next_subject) + " " + inbox + " " + std::to_string(body.size()) + "\r\n" + body + "\r\n");
 }
 
 TEST_F(pull_test, rule_3_a_message_is_handed_out_with_its_metadata_service_16_3) {

@@ -86,7 +86,8 @@ result<server_address> parse_server_url(std::string_view url) {
                   "use nats://");
     }
     if (scheme != "nats" && scheme != "tcp") {
-      return fail(errc::invalid_options, "server URL '" + std::string(url) + "': unknown scheme", "use nats://host:port");
+      return fail(errc::invalid_options, "server URL '" + std::string(url) + "': unknown scheme",
+                  "use nats://host:port");
     }
   }
   while (rest.ends_with('/')) rest.remove_suffix(1);

@@ -1,7 +1,7 @@
 // One subscription of the user: a callback that the loop calls, or a buffer between the loop and next().
 //
-// Owned by its handle and by the connection's table. The buffer and what waits at it are under the mutex; the callback runs
-// without it, on the loop. Invariant: at most one next() waits, and only while the buffer is empty.
+// Owned by its handle and by the connection's table. The buffer and what waits at it are under the mutex; the callback
+// runs without it, on the loop. Invariant: at most one next() waits, and only while the buffer is empty.
 #pragma once
 
 #include <atomic>
@@ -57,12 +57,12 @@ class subscription_core final : public message_sink, public std::enable_shared_f
   std::atomic<std::uint64_t> sid_ = 0;
   std::atomic<std::uint64_t> received_ = 0;  // written by the loop
   std::atomic<std::uint64_t> dropped_ = 0;
-  std::atomic<bool> stopped_ = false;        // nothing is handed out any more
+  std::atomic<bool> stopped_ = false;  // nothing is handed out any more
   std::atomic<bool> ended_ = false;
 
   // The loop's own.
   subscription::callback callback_;
-  message scratch_;                          // its memory serves the next message when the callback did not take it
+  message scratch_;  // its memory serves the next message when the callback did not take it
   std::atomic<bool> calling_ = false;
   timer_queue::timer patience_timer_;
 
@@ -71,7 +71,7 @@ class subscription_core final : public message_sink, public std::enable_shared_f
   std::size_t buffered_bytes_ = 0;
   const std::size_t messages_max_;
   const std::size_t bytes_max_;
-  bool slow_ = false;                        // told once, until the buffer has emptied
+  bool slow_ = false;  // told once, until the buffer has emptied
   std::shared_ptr<operation_state<message>> waiter_;
   std::optional<error> end_;
 };

@@ -42,8 +42,8 @@ struct connect_options {
 
 // Appends `CONNECT {...} CRLF`.
 void append_connect(std::string& out, const connect_options& options);
-// Merges onto the defaults, or onto what an earlier CONNECT said; key case does not matter, null leaves the default, unknown keys are ignored.
-// Text that is no UTF-8 and halves of surrogate pairs become U+FFFD, as for the peer.
+// Merges onto the defaults, or onto what an earlier CONNECT said; key case does not matter, null leaves the default,
+// unknown keys are ignored. Text that is no UTF-8 and halves of surrogate pairs become U+FFFD, as for the peer.
 result<connect_options> read_connect(std::string_view json, const connect_options& onto = {});
 // The JSON text with its secrets as [REDACTED], for trace logs.
 std::string redact_connect(std::string_view json);

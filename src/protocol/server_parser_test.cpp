@@ -247,9 +247,9 @@ TEST(server_parser, holds_no_more_than_was_sent_for_an_announced_payload) {
 
 // Core 2: a CR in the arguments of SUB and UNSUB separates, as for the peer; in a subject it would break MSG lines.
 TEST(server_parser, takes_no_carriage_return_into_a_published_subject) {
-  for (const char* text : {"PUB a\rb 1\r\nx\r\n", "PUB a\r 1\r\nx\r\n", "PUB a \r 1\r\nx\r\n", "PUB a 1\r\r\nx\r\n",
-                           "PUB a b\rc 1\r\nx\r\n", "HPUB a 1 1\r\r\nx\r\n", "HPUB a\rb 1 1\r\nx\r\n",
-                           "HPUB a b 1\r 1\r\nx\r\n"})
+  for (const char* text :
+       {"PUB a\rb 1\r\nx\r\n", "PUB a\r 1\r\nx\r\n", "PUB a \r 1\r\nx\r\n", "PUB a 1\r\r\nx\r\n",
+        "PUB a b\rc 1\r\nx\r\n", "HPUB a 1 1\r\r\nx\r\n", "HPUB a\rb 1 1\r\nx\r\n", "HPUB a b 1\r 1\r\nx\r\n"})
     EXPECT_EQ(parse(text).outcome, parse_outcome::bad_argument) << text;
   EXPECT_EQ(parse("SUB a\r1\r\nUNSUB 1\r\r\n").seen, (events{"SUB a [] 1", "UNSUB 1 0"}));
 }

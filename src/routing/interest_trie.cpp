@@ -35,8 +35,10 @@ void link(trie_entry*& first, trie_entry& entry) {
 }
 
 void unlink(trie_entry*& first, trie_entry& entry) {
-  if (entry.previous != nullptr) entry.previous->next = entry.next;
-  else first = entry.next;
+  if (entry.previous != nullptr)
+    entry.previous->next = entry.next;
+  else
+    first = entry.next;
   if (entry.next != nullptr) entry.next->previous = entry.previous;
   entry.next = entry.previous = nullptr;
 }
@@ -131,8 +133,10 @@ void interest_trie::insert(trie_entry& entry) {
       child->token = token;
       child->hash = hash;
       child->parent = node;
-      if (special != nullptr) *special = child;
-      else node->children.insert(child);
+      if (special != nullptr)
+        *special = child;
+      else
+        node->children.insert(child);
     }
     node = child;
     return true;
@@ -179,9 +183,12 @@ void interest_trie::prune(trie_node* node) {
   while (node->parent != nullptr && node->plain == nullptr && node->groups == nullptr && node->children.empty() &&
          node->star == nullptr && node->rest == nullptr) {
     trie_node* parent = node->parent;
-    if (parent->star == node) parent->star = nullptr;
-    else if (parent->rest == node) parent->rest = nullptr;
-    else parent->children.erase(node);
+    if (parent->star == node)
+      parent->star = nullptr;
+    else if (parent->rest == node)
+      parent->rest = nullptr;
+    else
+      parent->children.erase(node);
     delete node;
     node = parent;
   }

@@ -14,8 +14,10 @@ namespace {
 std::vector<std::string> tokens_of(std::string_view subject) {
   std::vector<std::string> out(1);
   for (const char letter : subject) {
-    if (letter == '.') out.emplace_back();
-    else out.back() += letter;
+    if (letter == '.')
+      out.emplace_back();
+    else
+      out.back() += letter;
   }
   return out;
 }
@@ -40,10 +42,14 @@ std::string random_subject(std::mt19937_64& random, bool pattern) {
   for (std::size_t at = 0; at < length; ++at) {
     if (at != 0) out += '.';
     const auto roll = random() % 10;
-    if (roll < 3) out += '*';  // in a published subject it is text
-    else if (roll == 3 && (at + 1 == length || !pattern)) out += '>';
-    else if (roll == 4 && !pattern) out += "";
-    else out += words[random() % words.size()];
+    if (roll < 3)
+      out += '*';  // in a published subject it is text
+    else if (roll == 3 && (at + 1 == length || !pattern))
+      out += '>';
+    else if (roll == 4 && !pattern)
+      out += "";
+    else
+      out += words[random() % words.size()];
   }
   return out;
 }

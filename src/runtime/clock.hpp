@@ -12,8 +12,8 @@ class clock {
   virtual time_point now() noexcept = 0;
 };
 
-// Steady time with the offset of the system clock at the start. When the system clock steps forward it is followed; when
-// it steps back, time goes on steadily, so that no deadline moves away and no timestamp of a stream goes back.
+// Steady time with the offset of the system clock at the start. When the system clock steps forward it is followed;
+// when it steps back, time goes on steadily, so that no deadline moves away and no timestamp of a stream goes back.
 class real_clock final : public clock {
  public:
   real_clock();
@@ -29,7 +29,9 @@ class paused_clock final : public clock {
  public:
   explicit paused_clock(time_point start) : now_(start) {}
   time_point now() noexcept override { return now_; }
-  void advance_to(time_point at) { if (at > now_) now_ = at; }
+  void advance_to(time_point at) {
+    if (at > now_) now_ = at;
+  }
 
  private:
   time_point now_;

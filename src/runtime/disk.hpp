@@ -28,19 +28,43 @@ using file_ref = std::shared_ptr<file>;
 
 namespace disk_op {
 // Bytes are owned by the operation until it completes. Writing beyond the end extends the file.
-struct write { file_ref to; std::uint64_t offset; std::string bytes; };
-struct sync { file_ref what; };                             // fdatasync: data and size
-struct truncate { file_ref what; std::uint64_t size; };
-struct allocate { file_ref what; std::uint64_t size; };     // reserves blocks and sets the size; zeros are read
-struct rename { std::string from; std::string to; };        // replaces `to`
-struct unlink { std::string path; };                        // a missing file is not an error
-struct make_directory { std::string path; };                // with missing parents; an existing one is not an error
-struct remove_tree { std::string path; };                   // a directory and all in it; missing is not an error
-struct sync_directory { std::string path; };                // makes names in it durable (create, rename, unlink)
+struct write {
+  file_ref to;
+  std::uint64_t offset;
+  std::string bytes;
+};
+struct sync {
+  file_ref what;
+};  // fdatasync: data and size
+struct truncate {
+  file_ref what;
+  std::uint64_t size;
+};
+struct allocate {
+  file_ref what;
+  std::uint64_t size;
+};  // reserves blocks and sets the size; zeros are read
+struct rename {
+  std::string from;
+  std::string to;
+};  // replaces `to`
+struct unlink {
+  std::string path;
+};  // a missing file is not an error
+struct make_directory {
+  std::string path;
+};  // with missing parents; an existing one is not an error
+struct remove_tree {
+  std::string path;
+};  // a directory and all in it; missing is not an error
+struct sync_directory {
+  std::string path;
+};  // makes names in it durable (create, rename, unlink)
 }  // namespace disk_op
 
-using disk_operation = std::variant<disk_op::write, disk_op::sync, disk_op::truncate, disk_op::allocate, disk_op::rename,
-                                    disk_op::unlink, disk_op::make_directory, disk_op::remove_tree, disk_op::sync_directory>;
+using disk_operation =
+    std::variant<disk_op::write, disk_op::sync, disk_op::truncate, disk_op::allocate, disk_op::rename, disk_op::unlink,
+                 disk_op::make_directory, disk_op::remove_tree, disk_op::sync_directory>;
 
 struct disk_batch {
   std::vector<disk_operation> operations;

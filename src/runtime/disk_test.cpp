@@ -184,8 +184,8 @@ TEST_P(disk_contract, directories_are_made_with_parents_listed_and_removed_whole
 
 TEST_P(disk_contract, the_first_failure_ends_the_batch) {
   const file_ref file = create("a");
-  const auto outcome = run(batch_of(disk_op::write{file, 0, "1"}, disk_op::rename{at("missing"), at("b")},
-                                    disk_op::write{file, 1, "2"}));
+  const auto outcome = run(
+      batch_of(disk_op::write{file, 0, "1"}, disk_op::rename{at("missing"), at("b")}, disk_op::write{file, 1, "2"}));
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code(), errc::not_found);
   EXPECT_EQ(contents(file), "1");

@@ -1,11 +1,11 @@
 #include "runtime/random.hpp"
 
+#include <sys/random.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/random.h>
 
 namespace tern::runtime {
 

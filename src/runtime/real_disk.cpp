@@ -97,7 +97,7 @@ struct runner {
     return {};
   }
   result<void> operator()(const disk_op::allocate& op) const {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor_of(op.what), &status) < 0) return failed("allocate", op.what->path(), errno);
     if (static_cast<std::uint64_t>(status.st_size) >= op.size) return {};
     const auto size = static_cast<off_t>(op.size);
@@ -122,7 +122,7 @@ struct runner {
       if (::mkdir(op.path.c_str(), directory_mode) == 0) return {};
     }
     if (errno != EEXIST) return failed("make directory", op.path, errno);
-    struct stat status {};
+    struct stat status{};
     if (::stat(op.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return {};
     return failed("make directory", op.path, EEXIST);
   }
@@ -193,7 +193,7 @@ class real_disk final : public disk {
   }
 
   result<std::uint64_t> size(const file_ref& what) override {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor_of(what), &status) < 0) return failed("size of", what->path(), errno);
     return static_cast<std::uint64_t>(status.st_size);
   }
@@ -219,7 +219,7 @@ class real_disk final : public disk {
     while (const dirent* const entry = ::readdir(stream)) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      struct stat status {};
+      struct stat status{};
       if (::fstatat(::dirfd(stream), entry->d_name, &status, 0) < 0) continue;  // unlinked since
       const bool is_directory = S_ISDIR(status.st_mode);
       const auto size = is_directory ? 0 : static_cast<std::uint64_t>(status.st_size);
@@ -231,7 +231,7 @@ class real_disk final : public disk {
   }
 
   bool exists(const std::string& path) override {
-    struct stat status {};
+    struct stat status{};
     return ::stat(path.c_str(), &status) == 0;
   }
 
@@ -243,10 +243,12 @@ class real_disk final : public disk {
       const int why = errno;
       ::close(descriptor);
       if (why == EWOULDBLOCK) {
-        return fail(errc::already_exists, directory + " is in use by another server", "stop that one, or choose another store directory");
+        return fail(errc::already_exists, directory + " is in use by another server",
+                    "stop that one, or choose another store directory");
       }
       // A file system without locks: nothing is said about who else is there.
-      return why == ENOLCK || why == EOPNOTSUPP || why == ENOSYS ? result<void>() : result<void>(failed("lock", directory, why));
+      return why == ENOLCK || why == EOPNOTSUPP || why == ENOSYS ? result<void>()
+                                                                 : result<void>(failed("lock", directory, why));
     }
     claims_.emplace(directory, descriptor);
     return {};

@@ -39,7 +39,7 @@ class shard {
     if (!now_is_read_) read_now();
     return now_;
   }
-  time_point refresh_now();                // reads the clock again; for long turns
+  time_point refresh_now();  // reads the clock again; for long turns
   random& randomness() { return randomness_; }
   clock& time() { return clock_; }
   timer_queue& timers() { return timers_; }

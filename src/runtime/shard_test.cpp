@@ -230,8 +230,10 @@ TEST_F(real_shard, run_until_gives_up_when_patience_ends) {
 TEST_F(real_shard, timers_of_less_than_a_millisecond_are_kept) {
   int fired = 0;
   timer_queue::timer timer(loop.timers(), [&] {
-    if (++fired < 20) timer.arm(loop.refresh_now() + 50us);
-    else loop.stop();
+    if (++fired < 20)
+      timer.arm(loop.refresh_now() + 50us);
+    else
+      loop.stop();
   });
   timer.arm(time.now() + 50us);
   loop.run();

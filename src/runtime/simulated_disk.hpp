@@ -1,5 +1,5 @@
-// The disk of tests and simulations: a file system in memory that remembers what a power cut would leave. Deterministic:
-// the same operations and the same seed give the same survivors.
+// The disk of tests and simulations: a file system in memory that remembers what a power cut would leave.
+// Deterministic: the same operations and the same seed give the same survivors.
 #pragma once
 
 #include "runtime/disk.hpp"
@@ -15,10 +15,11 @@ namespace tern::runtime {
 
 // What a power cut does to changes that were not synced.
 enum class crash_loss {
-  all_unsynced,  // exactly the synced state survives
-  random_subset, // each unsynced write, size and name change survives or not; a lost one is older or newer than a kept one
-  torn_write,    // as random_subset, and the last surviving write of each file keeps only a part of its bytes
-  nothing,       // a process crash: the kernel still has everything
+  all_unsynced,   // exactly the synced state survives
+  random_subset,  // each unsynced write, size and name change survives or not; a lost one is older or newer than a kept
+                  // one
+  torn_write,     // as random_subset, and the last surviving write of each file keeps only a part of its bytes
+  nothing,        // a process crash: the kernel still has everything
 };
 
 // Strict: a new, renamed or unlinked name is durable only after sync_directory of its directory, as POSIX has it.
@@ -27,14 +28,14 @@ enum class naming_rules { strict_posix, ext4 };
 
 // One operation as it is about to run, for traces and for choosing where to stop.
 struct disk_step {
-  std::uint64_t number;       // from 1, over the life of the disk
-  std::string_view kind;      // "write", "sync", "truncate", "allocate", "rename", "unlink", "make_directory", ...
+  std::uint64_t number;   // from 1, over the life of the disk
+  std::string_view kind;  // "write", "sync", "truncate", "allocate", "rename", "unlink", "make_directory", ...
   std::string_view path;
-  std::uint64_t bytes;        // of a write
+  std::uint64_t bytes;  // of a write
 };
 
-// The state survives the `disk` objects that look at it: a simulated machine keeps one simulated_disk over its restarts and
-// makes a new disk for each life. One thread.
+// The state survives the `disk` objects that look at it: a simulated machine keeps one simulated_disk over its restarts
+// and makes a new disk for each life. One thread.
 class simulated_disk {
  public:
   explicit simulated_disk(std::uint64_t seed = 1, naming_rules rules = naming_rules::strict_posix);
@@ -63,9 +64,9 @@ class simulated_disk {
   // The next syncs fail with io_error and what they should have made durable never will be: reads give the older state
   // again or, when `still_readable`, go on showing it until a crash, as the page cache of Linux may.
   void fail_next_syncs(std::uint64_t count, bool still_readable = false);
-  void fail_next_writes(std::uint64_t count);                // io_error, nothing written
-  void limit_capacity(std::optional<std::uint64_t> bytes);   // disk_full beyond; sizes of all files count
-  void set_read_only(bool read_only);                        // every change fails with io_error
+  void fail_next_writes(std::uint64_t count);               // io_error, nothing written
+  void limit_capacity(std::optional<std::uint64_t> bytes);  // disk_full beyond; sizes of all files count
+  void set_read_only(bool read_only);                       // every change fails with io_error
   // Damage of what is stored, synced state included. False when there is no such file or offset.
   bool flip_bit(const std::string& path, std::uint64_t offset, int bit = 0);
   bool truncate_file(const std::string& path, std::uint64_t size);
@@ -75,7 +76,7 @@ class simulated_disk {
   std::optional<std::string> contents(const std::string& path) const;  // as a reader sees it now
   std::vector<std::string> files() const;                              // all paths of files, sorted
   std::uint64_t used_bytes() const;
-  std::uint64_t syncs() const;                                         // successful sync operations so far
+  std::uint64_t syncs() const;  // successful sync operations so far
 
   struct state;  // shared with the disks and files made from it
 

@@ -143,8 +143,8 @@ TEST_F(simulated_machine, a_random_subset_may_keep_a_later_write_and_lose_an_ear
     outcomes.insert(*machine.contents("/a"));
   }
   const std::string zeros("12..\0\0\0", 7);
-  for (const std::string& expected : {std::string("...."), std::string(".2.."), std::string("1..."),
-                                      std::string("12..345"), zeros}) {
+  for (const std::string& expected :
+       {std::string("...."), std::string(".2.."), std::string("1..."), std::string("12..345"), zeros}) {
     EXPECT_TRUE(outcomes.contains(expected)) << expected;
   }
 }

@@ -5,14 +5,14 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <cerrno>
 #include <memory>
-#include <netinet/in.h>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 

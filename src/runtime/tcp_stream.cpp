@@ -1,11 +1,11 @@
 #include "runtime/tcp_stream.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
 
 namespace tern::runtime {
 

@@ -6,9 +6,9 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include <unistd.h>
 #include <memory>
 #include <optional>
-#include <unistd.h>
 #include <utility>
 
 namespace tern::runtime {

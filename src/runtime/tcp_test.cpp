@@ -86,9 +86,8 @@ TEST_F(tcp_transport, a_peer_that_resets_while_reading_is_paused_does_not_keep_t
 
 TEST_F(tcp_transport, a_name_that_does_not_exist_fails) {
   std::optional<errc> failure;
-  wire->connect({.host = "no-such-host.invalid", .port = 1}, 15s, [&](auto outcome) {
-    failure = outcome ? std::optional<errc>() : outcome.error().code();
-  });
+  wire->connect({.host = "no-such-host.invalid", .port = 1}, 15s,
+                [&](auto outcome) { failure = outcome ? std::optional<errc>() : outcome.error().code(); });
   ASSERT_TRUE(run_until(loop, [&] { return failure.has_value(); }));
   EXPECT_TRUE(failure == errc::connect_failed || failure == errc::timeout);
 }

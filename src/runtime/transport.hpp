@@ -30,12 +30,12 @@ enum class io_state { done, would_block, end_of_stream, failed };
 
 struct io_result {
   io_state state = io_state::done;
-  std::size_t bytes = 0;       // moved, when done
-  int error_number = 0;        // errno, when failed
+  std::size_t bytes = 0;  // moved, when done
+  int error_number = 0;   // errno, when failed
 };
 
-// Owned by one connection on one shard. After close() no callback runs any more; close() and the destructor may be called
-// inside a callback, which is then destroyed when it returns.
+// Owned by one connection on one shard. After close() no callback runs any more; close() and the destructor may be
+// called inside a callback, which is then destroyed when it returns.
 class byte_stream {
  public:
   using ready_callback = std::move_only_function<void()>;
@@ -45,7 +45,8 @@ class byte_stream {
   // Gathers at most 64 pieces; may take less than all of them.
   virtual io_result write(std::span<const std::string_view> pieces) = 0;
   // The callback that is called whenever reading may find something (data, end or error). Level-triggered: it is called
-  // again while unread data waits, and no more once read() has returned the end or a failure. Set once; pause_reading() and resume_reading() hold it back.
+  // again while unread data waits, and no more once read() has returned the end or a failure. Set once; pause_reading()
+  // and resume_reading() hold it back.
   virtual void on_readable(ready_callback callback) = 0;
   virtual void pause_reading() = 0;
   virtual void resume_reading() = 0;
@@ -83,8 +84,8 @@ std::unique_ptr<transport> make_tcp_transport(shard& owner);
 
 // The in-process network: names instead of addresses, pipes instead of sockets. Listen and connect with endpoints whose
 // `in_process` is true and whose `host` is any name. Ends may live on two shards (an embedded server's and a client's);
-// bytes and readiness cross by post(). One pipe_network is shared by all shards that shall meet; it may be used from any
-// thread and outlives every transport made from it.
+// bytes and readiness cross by post(). One pipe_network is shared by all shards that shall meet; it may be used from
+// any thread and outlives every transport made from it.
 class pipe_network {
  public:
   explicit pipe_network(std::size_t buffer_bytes = 1 << 20);  // per direction: a writer beyond it would block

@@ -362,9 +362,12 @@ TEST_P(transport_contract, two_threads_talk_through_it) {
 INSTANTIATE_TEST_SUITE_P(networks, transport_contract,
                          ::testing::Values(network::tcp_v4, network::tcp_v6, network::pipe), [](const auto& info) {
                            switch (info.param) {
-                             case network::tcp_v4: return "tcp_v4";
-                             case network::tcp_v6: return "tcp_v6";
-                             case network::pipe: return "pipe";
+                             case network::tcp_v4:
+                               return "tcp_v4";
+                             case network::tcp_v6:
+                               return "tcp_v6";
+                             case network::pipe:
+                               return "pipe";
                            }
                            return "";
                          });

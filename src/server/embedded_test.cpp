@@ -14,8 +14,8 @@ namespace {
 TEST(embedded, starts_on_a_free_port_logs_and_stops) {
   std::mutex mutex;
   std::string lines;
-  auto server = embedded::start(embedded_options().port(-1).http_port(-1).name("inside").log(
-      [&](std::string_view level, std::string_view text) {
+  auto server = embedded::start(
+      embedded_options().port(-1).http_port(-1).name("inside").log([&](std::string_view level, std::string_view text) {
         const std::scoped_lock lock(mutex);
         lines.append(level).append(" ").append(text).append("\n");
       }));
@@ -63,7 +63,9 @@ TEST(embedded, a_store_directory_belongs_to_one_server_at_a_time) {
 TEST(embedded, what_is_not_set_comes_from_the_configuration_file) {
   const runtime::host::scratch_directory scratch;
   const std::string file = scratch.path() + "/server.conf";
-  ASSERT_TRUE(runtime::host::write_text_file(file, "listen: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nserver_name: filed\n").has_value());
+  ASSERT_TRUE(
+      runtime::host::write_text_file(file, "listen: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nserver_name: filed\n")
+          .has_value());
   auto server = embedded::start(embedded_options().config_file(file));
   ASSERT_TRUE(server.has_value()) << server.error().message();
   EXPECT_NE(server->port(), 0);

@@ -110,8 +110,10 @@ class test_client {
   bool read_once(std::string& into) {
     std::array<char, 8192> block;
     const auto got = stream_->read(block);
-    if (got.state == runtime::io_state::done) into.append(block.data(), got.bytes);
-    else if (got.state != runtime::io_state::would_block) ended_ = true;
+    if (got.state == runtime::io_state::done)
+      into.append(block.data(), got.bytes);
+    else if (got.state != runtime::io_state::would_block)
+      ended_ = true;
     return got.state == runtime::io_state::done;
   }
   runtime::byte_stream& stream() { return *stream_; }

@@ -1,5 +1,5 @@
-// The power is cut before every single operation that the disk does in the life of a small store, and what the next life
-// shows must be a state that this life went through, with everything that was confirmed (storage R3, D1-D5, I2).
+// The power is cut before every single operation that the disk does in the life of a small store, and what the next
+// life shows must be a state that this life went through, with everything that was confirmed (storage R3, D1-D5, I2).
 #include "storage/store_machine.hpp"
 
 #include <gtest/gtest.h>
@@ -32,12 +32,17 @@ class workload {
   // Now and then the disk refuses something, or is full for a while.
   void fault() {
     switch (pick(60)) {
-      case 0: return machine_.drive().fail_next_syncs(1 + pick(3), pick(2) == 0);
-      case 1: return machine_.drive().fail_next_writes(1 + pick(3));
-      case 2: return machine_.drive().limit_capacity(machine_.drive().used_bytes() + pick(3'000));
+      case 0:
+        return machine_.drive().fail_next_syncs(1 + pick(3), pick(2) == 0);
+      case 1:
+        return machine_.drive().fail_next_writes(1 + pick(3));
+      case 2:
+        return machine_.drive().limit_capacity(machine_.drive().used_bytes() + pick(3'000));
       case 3:
-      case 4: return machine_.drive().limit_capacity(std::nullopt);
-      default: return;
+      case 4:
+        return machine_.drive().limit_capacity(std::nullopt);
+      default:
+        return;
     }
   }
 
@@ -50,13 +55,14 @@ class workload {
     if (kind < 45) {
       const std::size_t size = pick(40) == 0 ? 3'000 : pick(250);
       const auto subject = pick(3) == 0 ? std::string("b.") : "a." + std::to_string(pick(5));
-      machine_.append(name, subject + (subject == "b." ? "x" : ""), std::string(size, static_cast<char>('a' + pick(26))),
-                      pick(25) == 0 ? pick(50'000) : 0);
+      machine_.append(name, subject + (subject == "b." ? "x" : ""),
+                      std::string(size, static_cast<char>('a' + pick(26))), pick(25) == 0 ? pick(50'000) : 0);
     } else if (kind < 48) {
       machine_.skip(name, 1 + pick(5));
     } else if (kind < 63) {
       const auto& state = machine_.log(name).state();
-      const auto victim = machine_.log(name).next_live(pick(3) == 0 ? state.first : state.first + pick(state.last - state.first + 2));
+      const auto victim =
+          machine_.log(name).next_live(pick(3) == 0 ? state.first : state.first + pick(state.last - state.first + 2));
       if (victim) machine_.remove(name, *victim, pick(4) == 0);
     } else if (kind < 68) {
       purge(name);
@@ -72,11 +78,16 @@ class workload {
   void purge(const std::string& name) {
     const auto& state = machine_.log(name).state();
     switch (pick(5)) {
-      case 0: return machine_.purge(name, {"a.1", 0, 0});
-      case 1: return machine_.purge(name, {"a.*", 0, 2});
-      case 2: return machine_.purge(name, {"", state.first + 3, 0});
-      case 3: return machine_.purge(name, {"", 0, 4});
-      default: return machine_.purge(name, {"", state.last + 1 + pick(10), 0});
+      case 0:
+        return machine_.purge(name, {"a.1", 0, 0});
+      case 1:
+        return machine_.purge(name, {"a.*", 0, 2});
+      case 2:
+        return machine_.purge(name, {"", state.first + 3, 0});
+      case 3:
+        return machine_.purge(name, {"", 0, 4});
+      default:
+        return machine_.purge(name, {"", state.last + 1 + pick(10), 0});
     }
   }
 
@@ -110,7 +121,8 @@ std::string describe(const crash_plan& plan) {
          ", steps " + std::to_string(plan.steps);
 }
 
-// Crashes at the point, recovers, possibly crashing once more meanwhile, and goes on. Returns how many operations there were.
+// Crashes at the point, recovers, possibly crashing once more meanwhile, and goes on. Returns how many operations there
+// were.
 std::uint64_t live_and_crash(const crash_plan& plan, bool crash_while_recovering) {
   SCOPED_TRACE(describe(plan));
   store_machine machine(plan.seed + plan.stop, plan.rules);
@@ -164,7 +176,9 @@ void crash_everywhere(crash_plan plan, bool crash_while_recovering = false) {
   }
 }
 
-TEST(crash, at_every_operation_with_all_that_was_not_synced_gone) { crash_everywhere({1, 0, crash_loss::all_unsynced}); }
+TEST(crash, at_every_operation_with_all_that_was_not_synced_gone) {
+  crash_everywhere({1, 0, crash_loss::all_unsynced});
+}
 
 TEST(crash, at_every_operation_with_a_random_part_of_it_gone) { crash_everywhere({2, 0, crash_loss::random_subset}); }
 
@@ -225,8 +239,9 @@ TEST(crash, property_many_lives_on_one_disk) {
   for (int round = 0; round < 3 + 20 * soak_rounds() && !HasFailure(); ++round) live_many_times(seed++, false, false);
 }
 
-// A disk that also fails to write and to sync, and fills up (storage D2). The same seeds each time, except for a soak: a
-// removal whose commit fails may still be found settled after a crash that follows at once, which the model does not allow.
+// A disk that also fails to write and to sync, and fills up (storage D2). The same seeds each time, except for a soak:
+// a removal whose commit fails may still be found settled after a crash that follows at once, which the model does not
+// allow.
 TEST(crash, property_many_lives_on_a_failing_disk) {
   const std::uint64_t first = soak_rounds() != 0 ? std::random_device{}() : 1;
   for (int round = 0; round < 4 + 20 * soak_rounds() && !HasFailure(); ++round) {

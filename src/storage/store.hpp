@@ -1,10 +1,10 @@
 // All streams of one shard on one disk: the journal that makes them durable together, their segments, their catalog.
 //
 // Life of a write: append(), remove(), deltas and catalog changes gather in the current batch. commit() at the end of a
-// turn hands the batch to the disk if the one before it has been synced; else it goes on gathering, so batch size follows
-// the disk. When the sync is done, staged messages become committed in order (each told to its log's owner), then the
-// actions of when_durable() run. A failed sync runs them with the error, after the staged state was thrown away and what
-// is on disk was read again.
+// turn hands the batch to the disk if the one before it has been synced; else it goes on gathering, so batch size
+// follows the disk. When the sync is done, staged messages become committed in order (each told to its log's owner),
+// then the actions of when_durable() run. A failed sync runs them with the error, after the staged state was thrown
+// away and what is on disk was read again.
 //
 // One shard. (storage part 4: D1-D5, I1-I6, R1-R5)
 #pragma once
@@ -42,13 +42,16 @@ class log_owner {
 class consumer_record {
  public:
   virtual ~consumer_record() = default;
-  virtual const std::string& metadata() const = 0;              // its configuration, opaque
-  virtual void set_metadata(std::string bytes) = 0;             // rides in the gathering batch
-  virtual void append_delta(std::string_view bytes) = 0;        // rides in the gathering batch
+  virtual const std::string& metadata() const = 0;        // its configuration, opaque
+  virtual void set_metadata(std::string bytes) = 0;       // rides in the gathering batch
+  virtual void append_delta(std::string_view bytes) = 0;  // rides in the gathering batch
   // Asked for when the journal is shortened: the state with every delta that was appended so far.
   virtual void set_snapshot_source(std::function<std::string()> source) = 0;
   // What recovery found. Cleared by the first call.
-  struct recovered { std::string snapshot; std::vector<std::string> deltas; };
+  struct recovered {
+    std::string snapshot;
+    std::vector<std::string> deltas;
+  };
   virtual recovered take_recovered() = 0;
 };
 
@@ -57,25 +60,25 @@ class stream_record {
   virtual ~stream_record() = default;
   virtual const std::string& account() const = 0;
   virtual const std::string& name() const = 0;
-  virtual const std::string& metadata() const = 0;              // its configuration, opaque
-  virtual void set_metadata(std::string bytes) = 0;             // rides in the gathering batch
+  virtual const std::string& metadata() const = 0;   // its configuration, opaque
+  virtual void set_metadata(std::string bytes) = 0;  // rides in the gathering batch
   virtual stream_log& log() = 0;
   virtual void set_owner(log_owner* owner) = 0;
   virtual durability level() const = 0;
-  virtual void set_level(durability level) = 0;                 // synced <-> written
+  virtual void set_level(durability level) = 0;  // synced <-> written
 
   virtual consumer_record& create_consumer(const std::string& name, std::string metadata, bool in_memory) = 0;
   virtual consumer_record* find_consumer(const std::string& name) = 0;
   virtual std::vector<std::string> consumer_names() const = 0;
-  virtual void remove_consumer(const std::string& name) = 0;    // the record is gone when this returns
+  virtual void remove_consumer(const std::string& name) = 0;  // the record is gone when this returns
 };
 
 struct store_options {
-  std::string directory;                       // "<store_dir>/jetstream"; unused by memory streams
+  std::string directory;  // "<store_dir>/jetstream"; unused by memory streams
   std::uint64_t segment_bytes = 16 << 20;
-  std::uint64_t journal_bytes = 64 << 20;      // then a new journal file is begun and the old one's content settled
-  std::uint64_t batch_bytes = 8 << 20;         // a batch beyond this closes; further writes gather in the next
-  std::uint64_t cache_bytes = 64 << 20;        // blocks of sealed segments kept in memory
+  std::uint64_t journal_bytes = 64 << 20;  // then a new journal file is begun and the old one's content settled
+  std::uint64_t batch_bytes = 8 << 20;     // a batch beyond this closes; further writes gather in the next
+  std::uint64_t cache_bytes = 64 << 20;    // blocks of sealed segments kept in memory
 };
 
 // One line of what recovery or a scrubber found; the server logs it.
@@ -85,12 +88,14 @@ struct finding {
 };
 
 // A stream whose metadata cannot be read in either copy: offline, data left alone, name reserved (I4).
-struct offline_stream { std::string account, name, reason; };
+struct offline_stream {
+  std::string account, name, reason;
+};
 
 class store {
  public:
-  // Reads the directory, replays the journal. Never fails because of damaged content, only when the disk cannot be used.
-  // `disk` may be null: then only memory streams can be made.
+  // Reads the directory, replays the journal. Never fails because of damaged content, only when the disk cannot be
+  // used. `disk` may be null: then only memory streams can be made.
   static result<std::unique_ptr<store>> open(runtime::disk* disk, store_options options);
   virtual ~store() = default;
 
@@ -98,8 +103,8 @@ class store {
   virtual const std::vector<offline_stream>& offline() const = 0;
 
   // --- catalog ---
-  virtual result<stream_record*> create_stream(const std::string& account, const std::string& name, std::string metadata,
-                                               durability level, sequence first_sequence) = 0;
+  virtual result<stream_record*> create_stream(const std::string& account, const std::string& name,
+                                               std::string metadata, durability level, sequence first_sequence) = 0;
   virtual stream_record* find_stream(const std::string& account, const std::string& name) = 0;
   virtual std::vector<stream_record*> streams() = 0;
   // An explicit, logged, durable delete; the record is gone when this returns, files go after the commit (I6).

@@ -1,5 +1,5 @@
-// What storage costs per message: append and commit on memory and on the real disk (durability in the name), removal, load.
-// CPU time of the loop's thread is what counts; the disk's own work runs on the committer thread.
+// What storage costs per message: append and commit on memory and on the real disk (durability in the name), removal,
+// load. CPU time of the loop's thread is what counts; the disk's own work runs on the committer thread.
 #include "runtime/clock.hpp"
 #include "runtime/random.hpp"
 #include "runtime/run_until.hpp"
@@ -27,7 +27,8 @@ class machine {
   explicit machine(bool with_disk) : loop_(clock_, randomness_) {
     if (with_disk) {
       const char* where = std::getenv("TERN_BENCH_DIRECTORY");
-      directory_ = (where != nullptr ? std::string(where) : std::filesystem::temp_directory_path().string()) + "/tern-store-bench";
+      directory_ = (where != nullptr ? std::string(where) : std::filesystem::temp_directory_path().string()) +
+                   "/tern-store-bench";
       std::filesystem::remove_all(directory_);
       disk_ = runtime::make_real_disk(loop_);
     }

@@ -1,5 +1,5 @@
-// A fixed workload, stopped before every operation of the disk in turn, with every kind of loss: what was confirmed must
-// be there, what was confirmed as removed must stay away, sequences never go back (storage D1-D5, I2, I6, R2, R3).
+// A fixed workload, stopped before every operation of the disk in turn, with every kind of loss: what was confirmed
+// must be there, what was confirmed as removed must stay away, sequences never go back (storage D1-D5, I2, I6, R2, R3).
 #include "storage/store_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ constexpr time_point some_time = time_point(nanoseconds(1'700'000'000'000'000'00
 
 // What the workload has been told by when_durable, and what it has asked for.
 struct stream_ledger {
-  std::map<sequence, std::string> asked;     // payloads, by sequence
-  std::set<sequence> confirmed;              // appends
+  std::map<sequence, std::string> asked;  // payloads, by sequence
+  std::set<sequence> confirmed;           // appends
   std::set<sequence> removal_asked;
   std::set<sequence> removal_confirmed;
   sequence highest_confirmed = 0;
@@ -42,13 +42,18 @@ class workload {
     if (!made) return nullptr;
     ledgers[name];
     next[name] = std::max<sequence>(1, first);
-    messages().when_durable([this, name](const result<void>& outcome) { ledgers[name].creation_confirmed |= outcome.has_value(); });
+    messages().when_durable(
+        [this, name](const result<void>& outcome) { ledgers[name].creation_confirmed |= outcome.has_value(); });
     return *made;
   }
   void append(stream_record& stream, std::size_t size = 60) {
     const sequence number = next[stream.name()]++;
     const std::string payload = payload_of(stream.name(), number, size);
-    stream.log().append({number, some_time + std::chrono::milliseconds(number), stream.name() + ".x" + std::to_string(number % 5), {}, payload});
+    stream.log().append({number,
+                         some_time + std::chrono::milliseconds(number),
+                         stream.name() + ".x" + std::to_string(number % 5),
+                         {},
+                         payload});
     auto& ledger = ledgers[stream.name()];
     ledger.asked[number] = payload;
     messages().when_durable([this, name = stream.name(), number](const result<void>& outcome) {
@@ -85,7 +90,9 @@ class workload {
     const std::string name = stream.name();
     ledgers[name].removal_of_stream_asked = true;
     messages().remove_stream(stream);
-    messages().when_durable([this, name](const result<void>& outcome) { ledgers[name].removal_of_stream_confirmed |= outcome.has_value(); });
+    messages().when_durable([this, name](const result<void>& outcome) {
+      ledgers[name].removal_of_stream_confirmed |= outcome.has_value();
+    });
   }
   void turn() { machine_.one_turn(); }
   bool stopped() { return machine_.disk_state.stopped(); }
@@ -107,7 +114,8 @@ class workload {
       if (step == 33) purge(*gaps, {"", 1020, 0});
       if (step == 45) purge(*gaps, {"", 0, 3});
       if (step == 12) create("BRIEF");
-      if (step >= 12 && step < 30 && messages().find_stream("$G", "BRIEF") != nullptr) append(*messages().find_stream("$G", "BRIEF"));
+      if (step >= 12 && step < 30 && messages().find_stream("$G", "BRIEF") != nullptr)
+        append(*messages().find_stream("$G", "BRIEF"));
       if (step == 30) remove_stream(*messages().find_stream("$G", "BRIEF"));
       if (step == 35) gaps->create_consumer("D", "d", false);
       if (step == 48) gaps->remove_consumer("D");
@@ -140,7 +148,8 @@ void check(store& messages, const std::map<std::string, stream_ledger>& ledgers,
   for (const auto& [name, ledger] : ledgers) {
     auto* stream = messages.find_stream("$G", name);
     if (stream == nullptr) {
-      EXPECT_TRUE(!ledger.creation_confirmed || ledger.removal_of_stream_asked) << when << ": stream " << name << " is gone";
+      EXPECT_TRUE(!ledger.creation_confirmed || ledger.removal_of_stream_asked)
+          << when << ": stream " << name << " is gone";
       continue;
     }
     EXPECT_FALSE(ledger.removal_of_stream_confirmed) << when << ": stream " << name << " is back";
@@ -206,7 +215,8 @@ TEST_P(store_crash, at_every_operation_keeps_what_was_confirmed) {
   ASSERT_GT(steps, 200u);
   // Together the modes stop at every operation; alone each does with TERN_EXHAUSTIVE set.
   const std::uint64_t stride = std::getenv("TERN_EXHAUSTIVE") != nullptr ? 1 : 7;
-  for (std::uint64_t stop = 1 + static_cast<std::uint64_t>(GetParam()) % stride; stop <= steps && !HasFailure(); stop += stride) {
+  for (std::uint64_t stop = 1 + static_cast<std::uint64_t>(GetParam()) % stride; stop <= steps && !HasFailure();
+       stop += stride) {
     const std::string when = std::string(mode.text) + ", stopped at " + std::to_string(stop);
     simulated_machine machine(stop, mode.names);
     machine.disk_state.stop_at(stop);

@@ -27,9 +27,8 @@ enum class fate { waiting, confirmed, refused };
 void publish(simulated_machine& machine, stream_record& stream, std::map<sequence, fate>& fates, sequence number) {
   stream.log().append({number, some_time, "s.x", {}, payload_of(stream.name(), number)});
   fates[number] = fate::waiting;
-  machine.messages->when_durable([&fates, number](const result<void>& outcome) {
-    fates[number] = outcome ? fate::confirmed : fate::refused;
-  });
+  machine.messages->when_durable(
+      [&fates, number](const result<void>& outcome) { fates[number] = outcome ? fate::confirmed : fate::refused; });
 }
 
 class store_fault : public ::testing::TestWithParam<int> {};
@@ -83,7 +82,9 @@ TEST_P(store_fault, refuses_what_a_failed_sync_leaves_in_doubt_and_goes_on) {
           const auto loaded = log.load(number);
           if (number < log.state().first) continue;
           EXPECT_EQ(loaded.has_value(), what == fate::confirmed) << when << " " << number;
-          if (loaded) { EXPECT_EQ(loaded->payload, payload_of("S", number)); }
+          if (loaded) {
+            EXPECT_EQ(loaded->payload, payload_of("S", number));
+          }
         }
       };
       check(stream.log(), "running");

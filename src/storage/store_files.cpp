@@ -12,7 +12,8 @@ void store_impl::make_folders(stream_entry& what) {
   what.state = stream_entry::folders::being_made;
   runtime::disk_batch batch;
   const std::string name_folder = directory_of(what.directory);
-  for (const auto& each : {directory_of(name_folder), name_folder, what.directory, what.segments_directory(), what.consumers_directory()}) {
+  for (const auto& each : {directory_of(name_folder), name_folder, what.directory, what.segments_directory(),
+                           what.consumers_directory()}) {
     batch.operations.push_back(runtime::disk_op::make_directory{each});
   }
   run(std::move(batch), [this, id = what.id](result<void> outcome) {
@@ -28,8 +29,8 @@ void store_impl::make_folders(stream_entry& what) {
   });
 }
 
-// The first state of a stream and of new consumers, so that not the journal alone knows them. Only when nothing gathers:
-// a state must not tell of what the journal does not have.
+// The first state of a stream and of new consumers, so that not the journal alone knows them. Only when nothing
+// gathers: a state must not tell of what the journal does not have.
 void store_impl::write_new_consumers(stream_entry& what) {
   if (!core_.gathering.empty()) {
     without_state_.push_back(what.id);
@@ -47,7 +48,8 @@ void store_impl::write_new_consumers(stream_entry& what) {
   if (batch.operations.empty()) return;
   // The journal makes them durable; these copies only have to be there.
   std::erase_if(batch.operations, [](const auto& each) {
-    return std::holds_alternative<runtime::disk_op::sync>(each) || std::holds_alternative<runtime::disk_op::sync_directory>(each);
+    return std::holds_alternative<runtime::disk_op::sync>(each) ||
+           std::holds_alternative<runtime::disk_op::sync_directory>(each);
   });
   run(std::move(batch), [this](result<void> outcome) {
     if (!outcome) note_failure(outcome.error());
@@ -65,7 +67,9 @@ void store_impl::remove_folders(std::uint32_t id, const std::string& directory) 
   batch.operations.push_back(runtime::disk_op::sync_directory{path("trash")});
   batch.operations.push_back(runtime::disk_op::remove_tree{trash});
   run(std::move(batch), [this, id](result<void> outcome) {
-    if (!outcome) core_.note(finding::severity::warning, "files of removed stream " + std::to_string(id) + " remain: " + outcome.error().message());
+    if (!outcome)
+      core_.note(finding::severity::warning,
+                 "files of removed stream " + std::to_string(id) + " remain: " + outcome.error().message());
   });
 }
 

@@ -14,8 +14,7 @@ namespace tern::storage::testing {
 
 class simulated_machine {
  public:
-  explicit simulated_machine(std::uint64_t seed = 1,
-                             runtime::naming_rules rules = runtime::naming_rules::strict_posix)
+  explicit simulated_machine(std::uint64_t seed = 1, runtime::naming_rules rules = runtime::naming_rules::strict_posix)
       : disk_state(seed, rules), randomness(seed) {}
 
   result<void> start(store_options options) {

@@ -1,8 +1,9 @@
-// For tests: a machine whose power can be cut at any disk operation, a store on it, and the model that says what the store
-// may show afterwards.
+// For tests: a machine whose power can be cut at any disk operation, a store on it, and the model that says what the
+// store may show afterwards.
 //
 // The store promises more than "confirmed changes survive": everything that it is told forms one history, and after a
-// crash it shows the state after some prefix of it, at least as long as what was confirmed (storage D1, D2, D5, R2, R3).
+// crash it shows the state after some prefix of it, at least as long as what was confirmed (storage D1, D2, D5, R2,
+// R3).
 #pragma once
 
 #include "runtime/clock.hpp"
@@ -57,8 +58,8 @@ class store_machine {
   bool start();
   void crash(runtime::crash_loss loss);
   bool close();
-  // Compares what a fresh start shows with the history; the state found becomes the beginning of a new one. The text says
-  // what is wrong.
+  // Compares what a fresh start shows with the history; the state found becomes the beginning of a new one. The text
+  // says what is wrong.
   std::optional<std::string> check();
 
   // --- changes: not confirmed before turns are taken ---
@@ -118,14 +119,14 @@ class store_machine {
   std::unique_ptr<runtime::shard::hook_handle> hook_;
 
   std::map<std::string, std::unique_ptr<owner>> streams_;
-  model_state base_;              // before the history
+  model_state base_;  // before the history
   std::vector<change> history_;
-  std::size_t confirmed_ = 0;     // so many changes must survive
+  std::size_t confirmed_ = 0;  // so many changes must survive
   std::size_t incarnations_ = 0;
   // After failed commits: the histories as they were, whose unconfirmed ends may be on the disk all the same, until
   // something later is confirmed.
   std::vector<std::vector<change>> doubtful_;
-  bool deltas_apart_ = false;     // after a failed commit deltas come back as a snapshot, later than their neighbours
+  bool deltas_apart_ = false;  // after a failed commit deltas come back as a snapshot, later than their neighbours
   std::vector<std::string> complaints_;
   bool telling_ = false;
 };

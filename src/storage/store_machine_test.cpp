@@ -103,7 +103,8 @@ bool store_machine::start() {
   loop_ = std::make_unique<runtime::shard>(clock_, randomness_);
   disk_ = drive_.attach(*loop_);
   runtime::disk_batch folders;
-  for (const auto* path : {"/store", "/store/jetstream"}) folders.operations.push_back(runtime::disk_op::make_directory{path});
+  for (const auto* path : {"/store", "/store/jetstream"})
+    folders.operations.push_back(runtime::disk_op::make_directory{path});
   for (const auto* path : {"/", "/store"}) folders.operations.push_back(runtime::disk_op::sync_directory{path});
   if (!disk_->exists("/store/jetstream") && !disk_->execute(std::move(folders))) return false;
   auto opened = store::open(disk_.get(), small_options());
@@ -173,7 +174,8 @@ model_state store_machine::observe() {
       const auto known = record->take_recovered();
       if (!known.snapshot.empty()) state.deltas = std::stoull(known.snapshot);
       for (const auto& delta : known.deltas) {
-        if (std::stoull(delta) != ++state.deltas) complain(consumer + ": delta " + delta + " after " + std::to_string(state.deltas - 1));
+        if (std::stoull(delta) != ++state.deltas)
+          complain(consumer + ": delta " + delta + " after " + std::to_string(state.deltas - 1));
       }
     }
   }
@@ -233,7 +235,8 @@ void store_machine::check_queries(const std::string& name, stream_log& log, cons
   for (const auto& range : state.lost) complain(name + ": lost " + text_of(range));
   for (const auto& [subject, totals] : subjects) {
     const auto told = log.totals(subject);
-    expect(told.messages == totals.messages && told.first == totals.first && told.last == totals.last, "totals of " + subject);
+    expect(told.messages == totals.messages && told.first == totals.first && told.last == totals.last,
+           "totals of " + subject);
     expect(log.last_match(subject, state.last) == totals.last, "last_match of " + subject);
   }
 }
@@ -322,7 +325,8 @@ void store_machine::set_metadata(const std::string& name, const std::string& met
   record("change " + name, [name, metadata](model_state& state) { state.at(name).metadata = metadata; });
 }
 
-sequence store_machine::append(const std::string& name, const std::string& subject, const std::string& payload, sequence jump) {
+sequence store_machine::append(const std::string& name, const std::string& subject, const std::string& payload,
+                               sequence jump) {
   auto& stream = *streams_.at(name);
   const sequence number = stream.staged_last += 1 + jump;
   clock_.advance_to(clock_.now() + std::chrono::milliseconds(1));
@@ -340,7 +344,9 @@ sequence store_machine::append(const std::string& name, const std::string& subje
 void store_machine::skip(const std::string& name, sequence count) {
   const sequence last = streams_.at(name)->staged_last += count;
   log(name).skip_to(last, clock_.now());
-  record("skip " + name + " to " + std::to_string(last), [name, last](model_state& state) { state.at(name).last = last; }, name, last);
+  record(
+      "skip " + name + " to " + std::to_string(last), [name, last](model_state& state) { state.at(name).last = last; },
+      name, last);
 }
 
 bool store_machine::remove(const std::string& name, sequence number, bool erase) {
@@ -353,20 +359,23 @@ bool store_machine::remove(const std::string& name, sequence number, bool erase)
 void store_machine::purge(const std::string& name, const stream_log::purge_request& what) {
   std::vector<sequence> gone;
   const auto count = log(name).purge(what, [&](sequence number, std::string_view) { gone.push_back(number); });
-  if (count != gone.size()) complain(name + ": purge counts " + std::to_string(count) + ", tells " + std::to_string(gone.size()));
+  if (count != gone.size())
+    complain(name + ": purge counts " + std::to_string(count) + ", tells " + std::to_string(gone.size()));
   const sequence last = log(name).state().last;
-  record("purge " + name + " of " + std::to_string(gone.size()) + ", last " + std::to_string(last), [name, gone, last](model_state& state) {
-    auto& stream = state.at(name);
-    for (const auto number : gone) stream.messages.erase(number);
-    stream.last = std::max(stream.last, last);
-  });
+  record("purge " + name + " of " + std::to_string(gone.size()) + ", last " + std::to_string(last),
+         [name, gone, last](model_state& state) {
+           auto& stream = state.at(name);
+           for (const auto number : gone) stream.messages.erase(number);
+           stream.last = std::max(stream.last, last);
+         });
   auto& staged_last = streams_.at(name)->staged_last;
   if (!what.subject.empty() || what.below <= staged_last + 1) return;
   staged_last = what.below - 1;
   // Behind messages that are on their way the end moves with them.
   if (last < staged_last) {
-    record("and move the end to " + std::to_string(staged_last), [name, to = staged_last](model_state& state) { state.at(name).last = to; }, name,
-           staged_last);
+    record(
+        "and move the end to " + std::to_string(staged_last),
+        [name, to = staged_last](model_state& state) { state.at(name).last = to; }, name, staged_last);
   }
 }
 

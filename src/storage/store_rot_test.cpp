@@ -1,5 +1,5 @@
-// Each kind of file, each kind of damage, after a clean stop and after a kill: nothing undamaged is lost, no wrong bytes
-// are served, nothing stays unsaid (storage I1-I4).
+// Each kind of file, each kind of damage, after a clean stop and after a kill: nothing undamaged is lost, no wrong
+// bytes are served, nothing stays unsaid (storage I1-I4).
 #include "storage/store_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,9 @@ known_content fill(simulated_machine& machine, ending how) {
   }
   out.deltas = 40;
   machine.settle();
-  if (how == ending::clean_stop) { EXPECT_TRUE(store.close()); }
+  if (how == ending::clean_stop) {
+    EXPECT_TRUE(store.close());
+  }
   machine.crash(runtime::crash_loss::nothing);
   return out;
 }
@@ -125,8 +127,13 @@ byte_ranges hurt(simulated_machine& machine, const std::string& path, damage how
 }
 
 // Messages whose payload, or the framing up to the neighbours' payloads, lies in the ranges.
-std::map<std::string, std::set<sequence>> hit_by(const std::string& bytes, const byte_ranges& ranges, const known_content& known) {
-  struct span { std::uint64_t first, last; std::string stream; sequence number; };
+std::map<std::string, std::set<sequence>> hit_by(const std::string& bytes, const byte_ranges& ranges,
+                                                 const known_content& known) {
+  struct span {
+    std::uint64_t first, last;
+    std::string stream;
+    sequence number;
+  };
   std::vector<span> spans;
   for (const auto& [name, messages] : known.live) {
     for (const auto& [number, payload] : messages) {
@@ -238,7 +245,9 @@ TEST_P(store_rot, costs_no_more_than_it_hits_and_never_in_silence) {
         for (const auto& [name, live] : known.live) {
           for (const auto& [number, payload] : live) {
             const auto loaded = machine.messages->find_stream("$G", name)->log().load(number);
-            if (loaded) { EXPECT_EQ(loaded->payload, payload); }
+            if (loaded) {
+              EXPECT_EQ(loaded->payload, payload);
+            }
             const auto mine = hit.find(name);
             EXPECT_TRUE(loaded || (mine != hit.end() && mine->second.contains(number))) << name << " " << number;
             lost += !loaded;
@@ -251,8 +260,8 @@ TEST_P(store_rot, costs_no_more_than_it_hits_and_never_in_silence) {
   }
   RecordProperty("trials", static_cast<int>(trials));
   RecordProperty("hit_messages_lost", static_cast<int>(lost));
-  std::printf("%zu files, %llu trials, %llu of the hit messages lost\n", paths.size(), static_cast<unsigned long long>(trials),
-              static_cast<unsigned long long>(lost));
+  std::printf("%zu files, %llu trials, %llu of the hit messages lost\n", paths.size(),
+              static_cast<unsigned long long>(trials), static_cast<unsigned long long>(lost));
 }
 
 INSTANTIATE_TEST_SUITE_P(after, store_rot, ::testing::Range(0, 3), [](const auto& info) {

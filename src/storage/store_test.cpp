@@ -13,7 +13,8 @@ using testing::small_options;
 
 constexpr time_point some_time = time_point(nanoseconds(1'700'000'000'000'000'000));
 
-void append(stream_record& stream, sequence number, std::string_view subject, std::string_view payload, std::string_view headers = {}) {
+void append(stream_record& stream, sequence number, std::string_view subject, std::string_view payload,
+            std::string_view headers = {}) {
   stream.log().append({number, some_time + std::chrono::seconds(number), subject, headers, payload});
 }
 
@@ -67,7 +68,9 @@ TEST(memory_store, frees_segments_that_are_empty) {
   for (sequence number = 100; number < 5100; ++number) {
     append(stream, number, "s", payload);
     (*opened)->commit();
-    if (number >= 110) { ASSERT_TRUE(stream.log().remove(number - 10)); }
+    if (number >= 110) {
+      ASSERT_TRUE(stream.log().remove(number - 10));
+    }
   }
   EXPECT_EQ(stream.log().state().messages, 10u);
   EXPECT_EQ(stream.log().state().first, 5090u);
@@ -82,7 +85,8 @@ TEST(file_store, keeps_messages_over_a_clean_stop) {
   stream.set_owner(&owner);
   std::uint64_t confirmed = 0;
   for (sequence number = 1; number <= 300; ++number) {
-    append(stream, number, "orders." + std::to_string(number % 7), payload_of("ORDERS", number), number % 3 == 0 ? "NATS/1.0\r\nA: b\r\n\r\n" : "");
+    append(stream, number, "orders." + std::to_string(number % 7), payload_of("ORDERS", number),
+           number % 3 == 0 ? "NATS/1.0\r\nA: b\r\n\r\n" : "");
     machine.messages->when_durable([&](const result<void>& outcome) { confirmed += outcome.has_value(); });
     if (number % 5 == 0) machine.one_turn();
   }

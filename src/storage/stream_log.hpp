@@ -1,8 +1,8 @@
 // One stream's messages: what is stored, and the questions that streams and consumers ask about it.
 //
-// Two states. *Staged* is what append() was given and no commit has confirmed; nobody can read it. *Committed* is what the
-// store has made durable (or, in the looser modes and in memory, written): state(), load() and every query speak of it
-// alone. Removals act on the committed state at once, and their records ride in the batch that is gathering.
+// Two states. *Staged* is what append() was given and no commit has confirmed; nobody can read it. *Committed* is what
+// the store has made durable (or, in the looser modes and in memory, written): state(), load() and every query speak of
+// it alone. Removals act on the committed state at once, and their records ride in the batch that is gathering.
 //
 // Owned by storage::store; one shard; views handed out live until the next call on the same log.
 #pragma once
@@ -46,11 +46,11 @@ struct sequence_range {
 
 struct log_state {
   std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;        // by the formula of jetstream 6.1, not the size on disk
-  sequence first = 0, last = 0;   // an emptied log: first = last + 1
+  std::uint64_t bytes = 0;       // by the formula of jetstream 6.1, not the size on disk
+  sequence first = 0, last = 0;  // an emptied log: first = last + 1
   time_point first_timestamp, last_timestamp;
   std::uint64_t subjects = 0;
-  std::uint64_t deleted = 0;      // interior gaps
+  std::uint64_t deleted = 0;         // interior gaps
   std::vector<sequence_range> lost;  // damaged on disk, reported, never renumbered
 };
 
@@ -62,9 +62,9 @@ struct subject_totals {
 // A set of subject patterns with literal and wildcard tokens; an empty set means everything.
 using subject_filters = std::vector<std::string>;
 
-// Walks the committed messages that match some filters, forward, remembering what makes the next step cheap (postings of
-// few subjects, or a bitmap of matching subject ids). Survives appends and removals. Owned by its user; must not outlive
-// its log.
+// Walks the committed messages that match some filters, forward, remembering what makes the next step cheap (postings
+// of few subjects, or a bitmap of matching subject ids). Survives appends and removals. Owned by its user; must not
+// outlive its log.
 class match_cursor {
  public:
   virtual ~match_cursor() = default;
@@ -82,12 +82,13 @@ class stream_log {
   // --- writing ---
   // Stages a message; the bytes are copied. It becomes committed, in order, when its batch does.
   virtual void append(const new_message& what) = 0;
-  // Sequences up to `last` exist without messages (interest retention without a taker, a mirror's hole). Staged like append.
+  // Sequences up to `last` exist without messages (interest retention without a taker, a mirror's hole). Staged like
+  // append.
   virtual void skip_to(sequence last, time_point timestamp) = 0;
   // Removes one committed message. False when there is none. With `erase` its bytes are overwritten.
   virtual bool remove(sequence number, bool erase = false) = 0;
-  // Removes committed messages; returns how many. `below`: only sequences smaller than it (0: all). `keep`: the newest so
-  // many matching ones stay. Both are not given together. Every removed message is told to `removed` (may be empty)
+  // Removes committed messages; returns how many. `below`: only sequences smaller than it (0: all). `keep`: the newest
+  // so many matching ones stay. Both are not given together. Every removed message is told to `removed` (may be empty)
   // before it goes. A purge of everything with `below` above last + 1 moves last to below - 1.
   struct purge_request {
     std::string subject;  // pattern, or empty
@@ -99,20 +100,21 @@ class stream_log {
 
   // --- committed state ---
   virtual const log_state& state() const = 0;
-  virtual result<stored_message> load(sequence number) = 0;   // errc::not_found; errc::corrupted for a damaged one
-  virtual std::optional<sequence> next_live(sequence from) = 0;   // first existing message at or after
+  virtual result<stored_message> load(sequence number) = 0;      // errc::not_found; errc::corrupted for a damaged one
+  virtual std::optional<sequence> next_live(sequence from) = 0;  // first existing message at or after
   virtual std::optional<sequence> previous_live(sequence from) = 0;  // last existing message at or before
   virtual std::optional<sequence> first_at_or_after(time_point at) = 0;
-  virtual std::vector<sequence_range> deleted_ranges() const = 0;    // gaps between first and last
+  virtual std::vector<sequence_range> deleted_ranges() const = 0;  // gaps between first and last
 
   // --- subjects ---
-  virtual std::string_view subject_of(sequence number) const = 0;    // empty when there is no such message; reads no disk
+  virtual std::string_view subject_of(sequence number) const = 0;  // empty when there is no such message; reads no disk
   virtual subject_totals totals(std::string_view subject) const = 0;  // of one literal subject
   virtual std::optional<sequence> last_match(std::string_view pattern, sequence up_to) const = 0;
   virtual std::optional<sequence> first_match(std::string_view pattern, sequence from) const = 0;
   // Subjects that match, sorted, from `offset`, until visit returns false. Returns the number of matching subjects.
-  virtual std::uint64_t for_each_subject(std::string_view pattern, std::uint64_t offset,
-                                         const std::function<bool(std::string_view, const subject_totals&)>& visit) const = 0;
+  virtual std::uint64_t for_each_subject(
+      std::string_view pattern, std::uint64_t offset,
+      const std::function<bool(std::string_view, const subject_totals&)>& visit) const = 0;
   virtual std::unique_ptr<match_cursor> open_cursor(subject_filters filters) = 0;
 };
 

@@ -1,18 +1,19 @@
-// The client against a real server: what it says on the wire is understood, and the blocking face works from a plain main.
+// The client against a real server: what it says on the wire is understood, and the blocking face works from a plain
+// main.
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <netinet/in.h>
-#include <spawn.h>
 #include <string>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #include <tern/client/connection.hpp>
 #include <tern/client/jetstream.hpp>
@@ -66,8 +67,8 @@ class server_process {
       std::string pattern = (std::filesystem::temp_directory_path() / "tern-client-XXXXXX").string();
       directory_ = ::mkdtemp(pattern.data());
     }
-    std::vector<std::string> words = {program, "-a", "127.0.0.1", "-p", std::to_string(port_), "-js", "-sd", directory_,
-                                      "-l", directory_ + "/log"};
+    std::vector<std::string> words = {program, "-a",  "127.0.0.1", "-p", std::to_string(port_),
+                                      "-js",   "-sd", directory_,  "-l", directory_ + "/log"};
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -115,9 +116,8 @@ std::unique_ptr<server_process> client_integration::server_;
 TEST_F(client_integration, publishes_subscribes_requests_and_flushes) {
   std::atomic<int> seen = 0;
   auto counting = nats.subscribe("count.*", [&](const message&) { ++seen; });
-  auto serving = nats.subscribe("echo", [&](message&& asked) {
-    EXPECT_TRUE(nats.publish(asked.reply(), asked.payload()).has_value());
-  });
+  auto serving = nats.subscribe(
+      "echo", [&](message&& asked) { EXPECT_TRUE(nats.publish(asked.reply(), asked.payload()).has_value()); });
   ASSERT_TRUE(nats.flush().get().has_value());
   for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(nats.publish("count.x", "payload").has_value());
   auto reply = nats.request("echo", "hello").get();
@@ -165,7 +165,8 @@ TEST_F(client_integration, streams_and_consumers_from_creation_to_deletion) {
   EXPECT_EQ(js.publish("no.stream", "x").get().error().code(), errc::no_stream_for_subject);
   std::atomic<int> acked = 0;
   for (int i = 0; i < 999; ++i) {
-    ASSERT_TRUE(js.publish_async("orders.b", "more", [&](result<pub_ack> ack) { acked += ack.has_value(); }).has_value());
+    ASSERT_TRUE(
+        js.publish_async("orders.b", "more", [&](result<pub_ack> ack) { acked += ack.has_value(); }).has_value());
   }
   ASSERT_TRUE(js.publish_async_complete().get().has_value());
   EXPECT_EQ(acked, 999);
@@ -270,8 +271,8 @@ TEST_F(client_integration, threads_that_publish_at_once_lose_nothing) {
 TEST_F(client_integration, reconnects_to_a_restarted_server_and_receives_again) {
   std::atomic<int> reconnects = 0;
   auto connected = connection::connect(options(server_->url()).on_event([&](const connection_event& event) {
-    reconnects += event.what == connection_event::kind::reconnected;
-  })).get();
+                     reconnects += event.what == connection_event::kind::reconnected;
+                   })).get();
   ASSERT_TRUE(connected.has_value());
   auto taken = connected->subscribe("again");
   ASSERT_TRUE(connected->flush().get().has_value());

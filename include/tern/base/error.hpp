@@ -41,7 +41,7 @@ enum class errc {
   pull_failed,
   shutdown_timeout,
   not_quiescent,
-  api_error,      ///< A JetStream API answer carried an error; api_code() has its number.
+  api_error,  ///< A JetStream API answer carried an error; api_code() has its number.
   disconnected,
   not_found,
   already_exists,
@@ -73,8 +73,14 @@ class error {
   /// A line for people: context, then the hint in brackets.
   std::string message() const;
 
-  error& with_api_code(int code) & { api_code_ = code; return *this; }
-  error&& with_api_code(int code) && { api_code_ = code; return std::move(*this); }
+  error& with_api_code(int code) & {
+    api_code_ = code;
+    return *this;
+  }
+  error&& with_api_code(int code) && {
+    api_code_ = code;
+    return std::move(*this);
+  }
   /// Puts `prefix: ` before the context, as an error travels up.
   error&& within(std::string_view prefix) &&;
 

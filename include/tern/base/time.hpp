@@ -3,8 +3,8 @@
 ///     tern::time_point due = now + std::chrono::seconds(30);
 ///
 /// Deadlines, message timestamps and acknowledgement waits share it, so a paused clock moves all of them together and a
-/// deadline that was stored survives a restart. The runtime's clock advances it steadily and follows steps of the system
-/// clock forward only. Thread safety: plain values.
+/// deadline that was stored survives a restart. The runtime's clock advances it steadily and follows steps of the
+/// system clock forward only. Thread safety: plain values.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -27,8 +27,8 @@ std::string to_rfc3339(time_point at);
 /// The same, appended.
 void append_rfc3339(std::string& out, time_point at);
 
-/// Reads RFC 3339 with `Z` or a numeric zone offset (`2026-01-02T03:04:05.5+02:00`) and any number of fraction digits, of
-/// which nine count. Years 1678 to 2261 fit the axis; Go's zero time `0001-01-01T00:00:00Z` reads as the smallest
+/// Reads RFC 3339 with `Z` or a numeric zone offset (`2026-01-02T03:04:05.5+02:00`) and any number of fraction digits,
+/// of which nine count. Years 1678 to 2261 fit the axis; Go's zero time `0001-01-01T00:00:00Z` reads as the smallest
 /// representable time. Anything else is errc::invalid_argument.
 result<time_point> parse_rfc3339(std::string_view text);
 

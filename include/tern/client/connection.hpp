@@ -8,8 +8,8 @@
 ///
 /// A handle that may be copied; the connection closes with the last one (buffered bytes are written first as far as the
 /// socket takes them; call drain() or close() to be sure). Each connection has a thread of its own for its event loop;
-/// callbacks run there and must not block. Thread safety: all functions from any thread; what one thread does reaches the
-/// server in that order. Source: core 1 and 2, service 11 and 18.
+/// callbacks run there and must not block. Thread safety: all functions from any thread; what one thread does reaches
+/// the server in that order. Source: core 1 and 2, service 11 and 18.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct connection_statistics {
   std::uint64_t in_bytes = 0, out_bytes = 0;  ///< payloads and headers
   std::uint64_t reconnects = 0;
   std::uint64_t server_errors = 0;
-  std::uint64_t dropped_messages = 0;         ///< for want of room in subscriptions
+  std::uint64_t dropped_messages = 0;  ///< for want of room in subscriptions
 };
 
 enum class connection_state { connecting, connected, reconnecting, draining, closed };
@@ -59,8 +59,14 @@ std::string_view name_of(connection_state state);
 class request_options {
  public:
   /// Exactly this long. Default: options::request_timeout.
-  request_options& timeout(nanoseconds patience) { timeout_ = patience; return *this; }
-  request_options& headers(client::headers with) { headers_ = std::move(with); return *this; }
+  request_options& timeout(nanoseconds patience) {
+    timeout_ = patience;
+    return *this;
+  }
+  request_options& headers(client::headers with) {
+    headers_ = std::move(with);
+    return *this;
+  }
 
   nanoseconds timeout() const { return timeout_; }
   const client::headers& headers() const { return headers_; }
@@ -119,7 +125,8 @@ class connection {
   result<void> publish(std::string_view subject, T&& name_the_value_first) = delete;
   template <class T>
     requires unsafe_in_co_await<T> && json_payload<T>
-  operation<message> request(std::string_view subject, T&& name_the_value_first, const request_options& with = {}) = delete;
+  operation<message> request(std::string_view subject, T&& name_the_value_first,
+                             const request_options& with = {}) = delete;
 
   /// errc::invalid_subject, errc::closed. The server has it after the next flush().
   result<subscription> subscribe(std::string_view subject, const subscribe_options& with = {});
@@ -129,8 +136,8 @@ class connection {
   /// A fresh reply subject under the connection's own inbox.
   std::string new_inbox();
 
-  /// Ends in order: subscriptions drain, then what is buffered is sent and confirmed, then it closes. errc::timeout after
-  /// options::drain_timeout (it closes then too).
+  /// Ends in order: subscriptions drain, then what is buffered is sent and confirmed, then it closes. errc::timeout
+  /// after options::drain_timeout (it closes then too).
   operation<void> drain();
   /// Sends what is buffered, then closes; open operations end with errc::closed. Completes when it is closed.
   operation<void> close();

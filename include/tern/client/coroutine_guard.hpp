@@ -1,8 +1,9 @@
 /// A compile error where gcc 12 would destroy a temporary twice.
 ///
 /// gcc before 13 destroys twice any *braced temporary of a non-trivially-destructible aggregate* inside a `co_await`
-/// expression: `co_await js.create_stream(stream_config{.name = "ORDERS"})` is a double free. Functions of the client that
-/// take records therefore delete their overload for such rvalues while that compiler is used. Name the value first:
+/// expression: `co_await js.create_stream(stream_config{.name = "ORDERS"})` is a double free. Functions of the client
+/// that take records therefore delete their overload for such rvalues while that compiler is used. Name the value
+/// first:
 ///
 ///     stream_config orders{.name = "ORDERS", .subjects = {"orders.>"}};
 ///     auto created = co_await js.create_stream(orders);
@@ -23,8 +24,8 @@ inline constexpr bool compiler_destroys_temporaries_twice = false;
 
 /// True for an argument deduced as `T&&` that must not stand in a co_await expression.
 template <class T>
-concept unsafe_in_co_await =
-    compiler_destroys_temporaries_twice && !std::is_lvalue_reference_v<T> && std::is_aggregate_v<std::remove_cvref_t<T>> &&
-    !std::is_array_v<std::remove_cvref_t<T>> && !std::is_trivially_destructible_v<std::remove_cvref_t<T>>;
+concept unsafe_in_co_await = compiler_destroys_temporaries_twice && !std::is_lvalue_reference_v<T> &&
+                             std::is_aggregate_v<std::remove_cvref_t<T>> && !std::is_array_v<std::remove_cvref_t<T>> &&
+                             !std::is_trivially_destructible_v<std::remove_cvref_t<T>>;
 
 }  // namespace tern::client

@@ -4,9 +4,9 @@
 ///     with.add("Nats-Msg-Id", "order-17").add("X-Tenant", "acme");
 ///     auto sent = connection.publish("orders.placed", body, with);
 ///
-/// Names are compared exactly (the server does so too). add() and set() take anything; whoever publishes checks, so a bad
-/// header is errc::invalid_header before a byte is written: names are token characters (RFC 9110) without a colon, values
-/// have no CR or LF. Thread safety: a plain value. Source: core 2.3, service 11.4.
+/// Names are compared exactly (the server does so too). add() and set() take anything; whoever publishes checks, so a
+/// bad header is errc::invalid_header before a byte is written: names are token characters (RFC 9110) without a colon,
+/// values have no CR or LF. Thread safety: a plain value. Source: core 2.3, service 11.4.
 #pragma once
 
 #include <optional>

@@ -4,11 +4,10 @@
 ///     auto ack = js.publish("orders.placed", body, publish_options().message_id("o-1")).get();
 ///     if (!ack && ack.error().code() == errc::no_stream_for_subject) ...
 ///
-/// API errors are errc::api_error with error::api_code() (10059: no such stream, 10014: no such consumer ...); those with a
-/// meaning of their own also have a code of their own and keep the number: errc::not_found for 10059, 10014 and 10037,
-/// errc::already_exists for 10058, 10013 and 10148, errc::wrong_last_sequence for 10071 and 10164. A server without
-/// JetStream is errc::no_responders.
-/// A handle that may be copied. Thread safety: all functions from any thread.
+/// API errors are errc::api_error with error::api_code() (10059: no such stream, 10014: no such consumer ...); those
+/// with a meaning of their own also have a code of their own and keep the number: errc::not_found for 10059, 10014 and
+/// 10037, errc::already_exists for 10058, 10013 and 10148, errc::wrong_last_sequence for 10071 and 10164. A server
+/// without JetStream is errc::no_responders. A handle that may be copied. Thread safety: all functions from any thread.
 /// Source: jetstream 1 to 5, 8, 9, 12; service 11.
 #pragma once
 
@@ -30,12 +29,27 @@ namespace tern::client {
 class jetstream_options {
  public:
   /// Another domain: the API is `$JS.<domain>.API`. Default: the connection's own.
-  jetstream_options& domain(std::string_view name) { prefix_ = "$JS." + std::string(name) + ".API"; return *this; }
-  jetstream_options& api_prefix(std::string_view prefix) { prefix_ = prefix; return *this; }  ///< Default "$JS.API".
+  jetstream_options& domain(std::string_view name) {
+    prefix_ = "$JS." + std::string(name) + ".API";
+    return *this;
+  }
+  jetstream_options& api_prefix(std::string_view prefix) {
+    prefix_ = prefix;
+    return *this;
+  }  ///< Default "$JS.API".
   /// Asynchronous publishes that may wait for their ack; more wait their turn. Default 256.
-  jetstream_options& publish_window(std::size_t messages) { window_ = messages; return *this; }
-  jetstream_options& api_timeout(nanoseconds patience) { api_timeout_ = patience; return *this; }
-  jetstream_options& ack_timeout(nanoseconds patience) { ack_timeout_ = patience; return *this; }
+  jetstream_options& publish_window(std::size_t messages) {
+    window_ = messages;
+    return *this;
+  }
+  jetstream_options& api_timeout(nanoseconds patience) {
+    api_timeout_ = patience;
+    return *this;
+  }
+  jetstream_options& ack_timeout(nanoseconds patience) {
+    ack_timeout_ = patience;
+    return *this;
+  }
   /// When no stream takes the subject: so many more attempts, so far apart. Default 2, 250 ms.
   jetstream_options& no_responder_retries(std::uint32_t attempts, nanoseconds apart) {
     retries_ = attempts;
@@ -62,8 +76,14 @@ class jetstream_options {
 /// What a publish expects of the stream, as headers (jetstream 5.4).
 class publish_options {
  public:
-  publish_options& message_id(std::string_view id) { headers_.set("Nats-Msg-Id", id); return *this; }
-  publish_options& expect_stream(std::string_view name) { headers_.set("Nats-Expected-Stream", name); return *this; }
+  publish_options& message_id(std::string_view id) {
+    headers_.set("Nats-Msg-Id", id);
+    return *this;
+  }
+  publish_options& expect_stream(std::string_view name) {
+    headers_.set("Nats-Expected-Stream", name);
+    return *this;
+  }
   publish_options& expect_last_sequence(std::uint64_t sequence);
   publish_options& expect_last_subject_sequence(std::uint64_t sequence);
   publish_options& expect_last_message_id(std::string_view id) {
@@ -71,9 +91,15 @@ class publish_options {
     return *this;
   }
   publish_options& ttl(nanoseconds life);  ///< Whole seconds, at least one; the stream must allow it.
-  publish_options& header(std::string_view name, std::string_view value) { headers_.add(name, value); return *this; }
+  publish_options& header(std::string_view name, std::string_view value) {
+    headers_.add(name, value);
+    return *this;
+  }
   publish_options& headers(const client::headers& with);  ///< Adds them all.
-  publish_options& timeout(nanoseconds patience) { timeout_ = patience; return *this; }
+  publish_options& timeout(nanoseconds patience) {
+    timeout_ = patience;
+    return *this;
+  }
 
   const client::headers& headers() const { return headers_; }
   std::optional<nanoseconds> timeout() const { return timeout_; }
@@ -111,7 +137,8 @@ class jetstream {
   }
   template <class T>
     requires unsafe_in_co_await<T> && json_payload<T>
-  operation<pub_ack> publish(std::string_view subject, T&& name_the_value_first, const publish_options& with = {}) = delete;
+  operation<pub_ack> publish(std::string_view subject, T&& name_the_value_first,
+                             const publish_options& with = {}) = delete;
 
   operation<client::account_info> account_info();
 

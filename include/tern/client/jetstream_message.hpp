@@ -5,9 +5,10 @@
 ///     if (handle(order->payload())) order->ack();
 ///     else order->nak(std::chrono::seconds(30));
 ///
-/// Settling is once: a second ack(), nak() or term() is errc::settle_failed. Nothing sent means that the server delivers it
-/// again after the consumer's ack_wait. Settlements are plain publishes, buffered like those; ack_sync() waits until the
-/// server has taken it. Moved, not copied. Thread safety: like any value. Source: service 6, jetstream 14.
+/// Settling is once: a second ack(), nak() or term() is errc::settle_failed. Nothing sent means that the server
+/// delivers it again after the consumer's ack_wait. Settlements are plain publishes, buffered like those; ack_sync()
+/// waits until the server has taken it. Moved, not copied. Thread safety: like any value. Source: service 6,
+/// jetstream 14.
 #pragma once
 
 #include <memory>
@@ -40,12 +41,12 @@ class jetstream_message {
   /// The message itself, without the means to settle it.
   client::message release() && { return std::move(message_); }
 
-  result<void> ack();                      ///< `+ACK`: done
-  result<void> nak();                      ///< `-NAK`: again, at once
-  result<void> nak(nanoseconds delay);     ///< again after that; 0 or less is nak()
-  result<void> term();                     ///< `+TERM`: never again
+  result<void> ack();                   ///< `+ACK`: done
+  result<void> nak();                   ///< `-NAK`: again, at once
+  result<void> nak(nanoseconds delay);  ///< again after that; 0 or less is nak()
+  result<void> term();                  ///< `+TERM`: never again
   result<void> term(std::string_view reason);
-  result<void> in_progress();              ///< `+WPI`: the consumer's ack_wait begins again; any number of times
+  result<void> in_progress();  ///< `+WPI`: the consumer's ack_wait begins again; any number of times
   /// ack() that the server confirms. Default patience 5 s.
   operation<void> ack_sync(nanoseconds patience = std::chrono::seconds(5));
 

@@ -6,8 +6,8 @@
 ///     orders.max_age = std::chrono::hours(24);
 ///     auto created = js.create_stream(orders).get();
 ///
-/// Plain aggregates. An absent optional is not sent, so the server's default holds. Durations are nanoseconds on the wire,
-/// times RFC 3339. What a newer server adds is ignored. Pass records to co_await expressions by name
+/// Plain aggregates. An absent optional is not sent, so the server's default holds. Durations are nanoseconds on the
+/// wire, times RFC 3339. What a newer server adds is ignored. Pass records to co_await expressions by name
 /// (coroutine_guard.hpp). Thread safety: plain values. Source: jetstream 2, 3, 5.2, 8, 11.
 #pragma once
 
@@ -74,19 +74,19 @@ struct stream_config {
   std::string name;
   std::vector<std::string> subjects;
   std::optional<std::string> description;
-  std::optional<retention_policy> retention;           ///< Default limits.
-  std::optional<std::int64_t> max_consumers;           ///< -1: no limit, as for all of these.
+  std::optional<retention_policy> retention;  ///< Default limits.
+  std::optional<std::int64_t> max_consumers;  ///< -1: no limit, as for all of these.
   std::optional<std::int64_t> max_msgs;
   std::optional<std::int64_t> max_bytes;
   std::optional<nanoseconds> max_age;
   std::optional<std::int64_t> max_msgs_per_subject;
   std::optional<std::int32_t> max_msg_size;
-  std::optional<discard_policy> discard;               ///< Default old_messages.
+  std::optional<discard_policy> discard;  ///< Default old_messages.
   std::optional<bool> discard_new_per_subject;
-  std::optional<storage_type> storage;                 ///< Default file.
-  std::optional<int> num_replicas;                     ///< Default 1.
+  std::optional<storage_type> storage;  ///< Default file.
+  std::optional<int> num_replicas;      ///< Default 1.
   std::optional<bool> no_ack;
-  std::optional<nanoseconds> duplicate_window;         ///< Default 2 min.
+  std::optional<nanoseconds> duplicate_window;  ///< Default 2 min.
   std::optional<client::placement> placement;
   std::optional<stream_source> mirror;
   std::vector<stream_source> sources;
@@ -134,32 +134,32 @@ struct stream_info {
 };
 
 struct consumer_config {
-  std::optional<std::string> name;                     ///< Without durable_name: a named ephemeral.
+  std::optional<std::string> name;  ///< Without durable_name: a named ephemeral.
   std::optional<std::string> durable_name;
   std::optional<std::string> description;
   client::deliver_policy deliver_policy = client::deliver_policy::all;
   std::optional<std::uint64_t> opt_start_seq;
   std::optional<time_point> opt_start_time;
   client::ack_policy ack_policy = client::ack_policy::explicit_ack;  ///< The wire's own default is none.
-  std::optional<nanoseconds> ack_wait;                 ///< Default 30 s.
-  std::optional<std::int64_t> max_deliver;             ///< Default -1: no limit.
+  std::optional<nanoseconds> ack_wait;                               ///< Default 30 s.
+  std::optional<std::int64_t> max_deliver;                           ///< Default -1: no limit.
   std::vector<nanoseconds> backoff;
   std::optional<std::string> filter_subject;
   std::vector<std::string> filter_subjects;
   client::replay_policy replay_policy = client::replay_policy::instant;
   std::optional<std::uint64_t> rate_limit_bps;
   std::optional<std::string> sample_freq;
-  std::optional<std::int64_t> max_waiting;             ///< Default 512 pull requests.
-  std::optional<std::int64_t> max_ack_pending;         ///< Default 1000.
+  std::optional<std::int64_t> max_waiting;      ///< Default 512 pull requests.
+  std::optional<std::int64_t> max_ack_pending;  ///< Default 1000.
   std::optional<bool> flow_control;
   std::optional<nanoseconds> idle_heartbeat;
   std::optional<bool> headers_only;
   std::optional<std::int64_t> max_batch;
   std::optional<nanoseconds> max_expires;
   std::optional<std::int64_t> max_bytes;
-  std::optional<std::string> deliver_subject;          ///< Set: a push consumer.
+  std::optional<std::string> deliver_subject;  ///< Set: a push consumer.
   std::optional<std::string> deliver_group;
-  std::optional<nanoseconds> inactive_threshold;       ///< Default 5 s for ephemerals, never for durables.
+  std::optional<nanoseconds> inactive_threshold;  ///< Default 5 s for ephemerals, never for durables.
   std::optional<int> num_replicas;
   std::optional<bool> mem_storage;
   std::optional<time_point> pause_until;
@@ -271,7 +271,8 @@ struct tern::codec::enum_words<tern::client::discard_policy> {
 template <>
 struct tern::codec::enum_words<tern::client::storage_type> {
   using enum tern::client::storage_type;
-  static constexpr std::pair<tern::client::storage_type, std::string_view> words[] = {{file, "file"}, {memory, "memory"}};
+  static constexpr std::pair<tern::client::storage_type, std::string_view> words[] = {{file, "file"},
+                                                                                      {memory, "memory"}};
 };
 template <>
 struct tern::codec::enum_words<tern::client::store_compression> {

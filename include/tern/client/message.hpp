@@ -70,7 +70,8 @@ class message {
   std::optional<jetstream_metadata> jetstream() const;
 
   /// Takes other bytes and keeps the memory. `header_block` is a whole block or empty.
-  void assign(std::string_view subject, std::string_view reply, std::string_view header_block, std::string_view payload);
+  void assign(std::string_view subject, std::string_view reply, std::string_view header_block,
+              std::string_view payload);
 
  private:
   void swap(message& other) noexcept {
@@ -79,7 +80,9 @@ class message {
     std::swap(reply_size_, other.reply_size_);
     std::swap(headers_size_, other.headers_size_);
   }
-  std::string_view part(std::size_t from, std::size_t size) const { return std::string_view(bytes_).substr(from, size); }
+  std::string_view part(std::size_t from, std::size_t size) const {
+    return std::string_view(bytes_).substr(from, size);
+  }
 
   std::string bytes_;  // subject, reply, header block, payload
   std::uint32_t subject_size_ = 0;

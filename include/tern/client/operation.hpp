@@ -6,7 +6,8 @@
 ///
 /// The operation has already begun when the function returns; dropping the value drops the answer, not the operation.
 ///  - An operation is an `awaitable<result<T>>`: await it once, with any executor; the coroutine goes on there.
-///  - get() waits on the calling thread. On the thread of the connection's own loop nobody would complete it, so there it
+///  - get() waits on the calling thread. On the thread of the connection's own loop nobody would complete it, so there
+///  it
 ///    fails at once with errc::invalid_argument, unless the result stands already.
 ///  - then() runs the callback on the connection's loop, or at once when the result stands already.
 /// Asio's cancellation (for example `operator||`) ends the wait with errc::cancelled.

@@ -3,9 +3,9 @@
 ///     auto settings = options("nats://127.0.0.1:4222").name("billing").user("billing", "secret");
 ///     auto connected = connection::connect(settings).get();
 ///
-/// A class with chained setters, so that it may be built in place in a co_await expression (coroutine_guard.hpp). Nothing
-/// is checked before connect(), which answers errc::invalid_options. Thread safety: a plain value.
-/// Source: service 11.5 and 18, core 1.2 and 1.4.
+/// A class with chained setters, so that it may be built in place in a co_await expression (coroutine_guard.hpp).
+/// Nothing is checked before connect(), which answers errc::invalid_options. Thread safety: a plain value. Source:
+/// service 11.5 and 18, core 1.2 and 1.4.
 #pragma once
 
 #include <chrono>
@@ -26,17 +26,17 @@ namespace tern::client {
 /// What happens to a connection, for logs and health.
 struct connection_event {
   enum class kind {
-    connected,      ///< the first time
-    disconnected,   ///< `reason` says why; reconnecting begins
-    reconnected,    ///< subscriptions are in force again; `gap` is how long the connection was away
-    slow_consumer,  ///< a subscription's buffer is full: `subject`; once until it has emptied
-    server_error,   ///< the server sent -ERR and kept the connection: `reason`
+    connected,        ///< the first time
+    disconnected,     ///< `reason` says why; reconnecting begins
+    reconnected,      ///< subscriptions are in force again; `gap` is how long the connection was away
+    slow_consumer,    ///< a subscription's buffer is full: `subject`; once until it has emptied
+    server_error,     ///< the server sent -ERR and kept the connection: `reason`
     callback_failed,  ///< a message callback threw: `subject`, `reason`; the message counts as delivered
-    lame_duck,      ///< the server is about to go away
-    closed,         ///< for good; `reason` says why when nobody asked for it
+    lame_duck,        ///< the server is about to go away
+    closed,           ///< for good; `reason` says why when nobody asked for it
   };
   kind what;
-  std::string server;   ///< "host:port" where it applies
+  std::string server;  ///< "host:port" where it applies
   std::string subject;
   error reason{errc::cancelled, ""};
   nanoseconds gap{};
@@ -52,8 +52,8 @@ class options {
   /// A URL, or several separated by commas; see url().
   explicit options(std::string_view urls) { url(urls); }
 
-  /// Replaces the servers. Each is `nats://[user:password@|token@]host[:port]`, scheme and port may be left out. `tls://`
-  /// is refused by connect() with errc::unsupported. Default: nats://127.0.0.1:4222.
+  /// Replaces the servers. Each is `nats://[user:password@|token@]host[:port]`, scheme and port may be left out.
+  /// `tls://` is refused by connect() with errc::unsupported. Default: nats://127.0.0.1:4222.
   options& url(std::string_view comma_separated);
   options& add_url(std::string_view one);
   /// Servers are tried in the order given instead of a random one. Default: shuffled, the first one stays first.
@@ -61,20 +61,20 @@ class options {
   /// Also learn servers from the connected one's INFO. Default: yes.
   options& discover_servers(bool yes);
 
-  options& name(std::string_view connection_name);        ///< Shown by monitoring. Default: none.
+  options& name(std::string_view connection_name);                  ///< Shown by monitoring. Default: none.
   options& user(std::string_view user, std::string_view password);  ///< For URLs without credentials.
   options& token(std::string_view token);
-  options& no_echo(bool yes = true);    ///< Own publishes do not come back. Default: they do.
-  options& verbose(bool yes = true);    ///< The server confirms each operation. Default: off.
-  options& pedantic(bool yes = true);   ///< The server checks publish subjects. Default: off.
+  options& no_echo(bool yes = true);   ///< Own publishes do not come back. Default: they do.
+  options& verbose(bool yes = true);   ///< The server confirms each operation. Default: off.
+  options& pedantic(bool yes = true);  ///< The server checks publish subjects. Default: off.
 
-  options& connect_timeout(nanoseconds each_server);        ///< Dial to first PONG. Default 5 s.
-  options& request_timeout(nanoseconds default_patience);   ///< Default 10 s.
-  options& jetstream_api_timeout(nanoseconds patience);     ///< Default 5 s.
-  options& publish_ack_timeout(nanoseconds patience);       ///< PubAck. Default 30 s.
-  options& ping_interval(nanoseconds interval);             ///< Default 60 s; 0 turns pings off.
-  options& pings_outstanding(std::uint32_t most);           ///< One more unanswered is a lost connection. Default 2.
-  options& drain_timeout(nanoseconds patience);             ///< Default 30 s.
+  options& connect_timeout(nanoseconds each_server);       ///< Dial to first PONG. Default 5 s.
+  options& request_timeout(nanoseconds default_patience);  ///< Default 10 s.
+  options& jetstream_api_timeout(nanoseconds patience);    ///< Default 5 s.
+  options& publish_ack_timeout(nanoseconds patience);      ///< PubAck. Default 30 s.
+  options& ping_interval(nanoseconds interval);            ///< Default 60 s; 0 turns pings off.
+  options& pings_outstanding(std::uint32_t most);          ///< One more unanswered is a lost connection. Default 2.
+  options& drain_timeout(nanoseconds patience);            ///< Default 30 s.
 
   /// Attempts per loss of the connection, each a whole round through the servers; 0 turns reconnecting off.
   /// Default: unlimited.
@@ -91,8 +91,8 @@ class options {
   /// Bytes that wait for a connected socket: a publishing thread waits for room, the loop's own thread may go on to 64
   /// times as much, then it gets errc::limit_exceeded. Default 1 MiB.
   options& write_buffer(std::size_t bytes);
-  /// Messages and bytes that a pull-style subscription keeps; a message beyond them is dropped and counted, and the event
-  /// slow_consumer tells. Default 65 536 messages, 64 MiB.
+  /// Messages and bytes that a pull-style subscription keeps; a message beyond them is dropped and counted, and the
+  /// event slow_consumer tells. Default 65 536 messages, 64 MiB.
   options& subscription_buffer(std::size_t messages);
   options& subscription_buffer_bytes(std::size_t bytes);
   /// First tokens of reply subjects. Default "_INBOX".

@@ -9,8 +9,8 @@
 ///       if (order) order->ack();
 ///     }
 ///
-/// Thread safety: pull_consumer from any thread; of one pull_stream, next() and try_next() from one thread at a time, the
-/// rest from any. Source: service 16 and 17, jetstream 15.
+/// Thread safety: pull_consumer from any thread; of one pull_stream, next() and try_next() from one thread at a time,
+/// the rest from any. Source: service 16 and 17, jetstream 15.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,30 @@ namespace tern::client {
 
 class fetch_options {
  public:
-  fetch_options& batch(std::uint32_t messages) { batch_ = messages; return *this; }   ///< At most. Default 1.
-  fetch_options& expires(nanoseconds patience) { expires_ = patience; return *this; } ///< Default 5 s.
+  fetch_options& batch(std::uint32_t messages) {
+    batch_ = messages;
+    return *this;
+  }  ///< At most. Default 1.
+  fetch_options& expires(nanoseconds patience) {
+    expires_ = patience;
+    return *this;
+  }  ///< Default 5 s.
   /// End at the end of the data: with a patience above 0 once something has come, else at once. Default: wait for the
   /// whole batch until it expires.
-  fetch_options& no_wait(bool yes = true) { no_wait_ = yes; return *this; }
-  fetch_options& max_bytes(std::int64_t bytes) { max_bytes_ = bytes; return *this; }  ///< Default 0: no limit.
-  /// The server shows every so often that it is there; missing two ends the fetch. At most half of expires. Default 0: off.
-  fetch_options& heartbeat(nanoseconds interval) { heartbeat_ = interval; return *this; }
+  fetch_options& no_wait(bool yes = true) {
+    no_wait_ = yes;
+    return *this;
+  }
+  fetch_options& max_bytes(std::int64_t bytes) {
+    max_bytes_ = bytes;
+    return *this;
+  }  ///< Default 0: no limit.
+  /// The server shows every so often that it is there; missing two ends the fetch. At most half of expires. Default 0:
+  /// off.
+  fetch_options& heartbeat(nanoseconds interval) {
+    heartbeat_ = interval;
+    return *this;
+  }
 
   std::uint32_t batch() const { return batch_; }
   nanoseconds expires() const { return expires_; }
@@ -62,17 +78,41 @@ struct fetched {
 /// Figures of a pull stream, as seed and service 16 name them.
 class pull_options {
  public:
-  pull_options& batch(std::uint32_t messages) { batch_ = messages; return *this; }       ///< Per request. Default 200.
+  pull_options& batch(std::uint32_t messages) {
+    batch_ = messages;
+    return *this;
+  }  ///< Per request. Default 200.
   /// Ask again when so many or fewer are outstanding. Default: half of the batch.
-  pull_options& refill_at(std::uint32_t messages) { refill_at_ = messages; return *this; }
-  pull_options& expires(nanoseconds life) { expires_ = life; return *this; }             ///< Of a request. Default 30 s.
+  pull_options& refill_at(std::uint32_t messages) {
+    refill_at_ = messages;
+    return *this;
+  }
+  pull_options& expires(nanoseconds life) {
+    expires_ = life;
+    return *this;
+  }  ///< Of a request. Default 30 s.
   /// At most half of expires. Default 15 s.
-  pull_options& heartbeat(nanoseconds interval) { heartbeat_ = interval; return *this; }
+  pull_options& heartbeat(nanoseconds interval) {
+    heartbeat_ = interval;
+    return *this;
+  }
   /// Bounds a request by bytes too, and refills at half of them. Default 0: no limit.
-  pull_options& max_bytes(std::int64_t bytes) { max_bytes_ = bytes; return *this; }
-  pull_options& group(std::string_view name) { group_ = name; return *this; }            ///< Of a priority consumer.
-  pull_options& min_pending(std::int64_t messages) { min_pending_ = messages; return *this; }
-  pull_options& min_ack_pending(std::int64_t messages) { min_ack_pending_ = messages; return *this; }
+  pull_options& max_bytes(std::int64_t bytes) {
+    max_bytes_ = bytes;
+    return *this;
+  }
+  pull_options& group(std::string_view name) {
+    group_ = name;
+    return *this;
+  }  ///< Of a priority consumer.
+  pull_options& min_pending(std::int64_t messages) {
+    min_pending_ = messages;
+    return *this;
+  }
+  pull_options& min_ack_pending(std::int64_t messages) {
+    min_ack_pending_ = messages;
+    return *this;
+  }
 
   std::uint32_t batch() const { return batch_; }
   std::uint32_t refill_at() const { return refill_at_.value_or(batch_ / 2); }
@@ -100,13 +140,13 @@ struct pull_statistics {
   std::uint64_t requests = 0;
   std::uint64_t heartbeats = 0;
   std::uint64_t missed_heartbeats = 0;
-  std::uint64_t expired = 0;         ///< 408
-  std::uint64_t conflicts = 0;       ///< 409 that let the stream go on
-  std::uint64_t no_responders = 0;   ///< 503
-  std::uint64_t other_statuses = 0;  ///< 400, 404, 423 ...
-  std::uint64_t safety_requests = 0; ///< sent because nothing had been asked for during expires + 5 s
+  std::uint64_t expired = 0;          ///< 408
+  std::uint64_t conflicts = 0;        ///< 409 that let the stream go on
+  std::uint64_t no_responders = 0;    ///< 503
+  std::uint64_t other_statuses = 0;   ///< 400, 404, 423 ...
+  std::uint64_t safety_requests = 0;  ///< sent because nothing had been asked for during expires + 5 s
   std::uint64_t reconnects = 0;
-  std::uint64_t info_failures = 0;   ///< consumer info without an answer
+  std::uint64_t info_failures = 0;  ///< consumer info without an answer
 };
 
 namespace detail {
@@ -114,8 +154,9 @@ class pull_stream_core;
 }
 
 /// Messages one by one while requests are kept open behind the scenes. Items are messages or errors; after an error the
-/// stream goes on unless ended() says otherwise: errc::missing_heartbeat, errc::no_responders and errc::pull_failed let it
-/// go on, errc::consumer_deleted ends it. Nothing is asked of the server before the first next(), try_next() or callback.
+/// stream goes on unless ended() says otherwise: errc::missing_heartbeat, errc::no_responders and errc::pull_failed let
+/// it go on, errc::consumer_deleted ends it. Nothing is asked of the server before the first next(), try_next() or
+/// callback.
 class pull_stream {
  public:
   using item = result<jetstream_message>;
@@ -135,13 +176,13 @@ class pull_stream {
   bool ended() const;
   /// No answer from the server's side since a missed heartbeat or a lost connection.
   bool degraded() const;
-  std::size_t buffered() const;          ///< items that wait for next()
+  std::size_t buffered() const;  ///< items that wait for next()
   /// Reply subjects of the messages among them, for a `+WPI` while they wait.
   std::vector<std::string> waiting_replies() const;
   pull_statistics statistics() const;
 
-  /// Takes the interest back (UNSUB) and returns the messages that were not handed out, for a nak(). Those that are still
-  /// under way are given back (`-NAK`) as they come.
+  /// Takes the interest back (UNSUB) and returns the messages that were not handed out, for a nak(). Those that are
+  /// still under way are given back (`-NAK`) as they come.
   std::vector<jetstream_message> cancel();
 
  private:
@@ -157,8 +198,9 @@ class pull_consumer {
   const std::string& stream() const { return stream_; }
   const std::string& name() const { return name_; }
 
-  /// Ends when the batch is full, at 408 and 404, and 5 s after `expires` in any case; those are no errors. errc::no_responders, and
-  /// in fetched::problem errc::pull_failed, errc::consumer_deleted, errc::missing_heartbeat. errc::invalid_options.
+  /// Ends when the batch is full, at 408 and 404, and 5 s after `expires` in any case; those are no errors.
+  /// errc::no_responders, and in fetched::problem errc::pull_failed, errc::consumer_deleted, errc::missing_heartbeat.
+  /// errc::invalid_options.
   operation<fetched> fetch(const fetch_options& with);
   /// errc::invalid_options when heartbeat * 2 > expires or batch is 0.
   result<pull_stream> messages(const pull_options& with = {});

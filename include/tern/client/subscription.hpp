@@ -4,9 +4,9 @@
 ///     subscription& orders = *taken;
 ///     while (auto order = co_await orders.next()) handle(*order);        // errc::closed ends it
 ///
-/// A handle, moved but not copied; the subscription ends with it. The destructor waits for a callback that is running on
-/// the loop's thread at that moment (unless it is called from there), so a callback may refer to what outlives the handle.
-/// It survives reconnects: messages of the gap are lost, and connection_event::reconnected tells its length.
+/// A handle, moved but not copied; the subscription ends with it. The destructor waits for a callback that is running
+/// on the loop's thread at that moment (unless it is called from there), so a callback may refer to what outlives the
+/// handle. It survives reconnects: messages of the gap are lost, and connection_event::reconnected tells its length.
 /// Thread safety: all functions from any thread; one next() at a time. Source: core 2.7, service 11.5 and 18.
 #pragma once
 
@@ -24,11 +24,20 @@ namespace tern::client {
 class subscribe_options {
  public:
   /// Members of a queue group share the messages: each goes to one of them. Default: none.
-  subscribe_options& queue_group(std::string_view name) { queue_group_ = name; return *this; }
+  subscribe_options& queue_group(std::string_view name) {
+    queue_group_ = name;
+    return *this;
+  }
   /// The subscription ends after that many messages. Default 0: never.
-  subscribe_options& max_messages(std::uint64_t count) { max_messages_ = count; return *this; }
+  subscribe_options& max_messages(std::uint64_t count) {
+    max_messages_ = count;
+    return *this;
+  }
   /// Overrides options::subscription_buffer for this one; 0 keeps that.
-  subscribe_options& buffer(std::size_t messages) { buffer_ = messages; return *this; }
+  subscribe_options& buffer(std::size_t messages) {
+    buffer_ = messages;
+    return *this;
+  }
 
   const std::string& queue_group() const { return queue_group_; }
   std::uint64_t max_messages() const { return max_messages_; }
@@ -46,8 +55,8 @@ class subscription_core;
 
 class subscription {
  public:
-  /// Runs on the loop for each message, in order. `const message&` copies nothing and lets the next message use the same
-  /// memory; move from it to keep it.
+  /// Runs on the loop for each message, in order. `const message&` copies nothing and lets the next message use the
+  /// same memory; move from it to keep it.
   using callback = std::move_only_function<void(message&&)>;
 
   subscription() = default;
@@ -56,8 +65,8 @@ class subscription {
   subscription(subscription&&) noexcept;
   subscription& operator=(subscription&&) noexcept;
 
-  /// The next message. errc::closed once the subscription has ended and all that it had received was taken, errc::timeout
-  /// when nothing came in time. Not with a callback: errc::unsupported.
+  /// The next message. errc::closed once the subscription has ended and all that it had received was taken,
+  /// errc::timeout when nothing came in time. Not with a callback: errc::unsupported.
   operation<message> next();
   operation<message> next(nanoseconds patience);
   /// The next message if one waits.
@@ -73,8 +82,8 @@ class subscription {
   bool active() const;  ///< false once it has ended
   std::string_view subject() const;
   std::uint64_t received() const;
-  std::uint64_t dropped() const;   ///< for want of room in the buffer
-  std::size_t pending() const;     ///< messages that wait for next()
+  std::uint64_t dropped() const;  ///< for want of room in the buffer
+  std::size_t pending() const;    ///< messages that wait for next()
 
  private:
   std::shared_ptr<detail::subscription_core> core_;

@@ -28,18 +28,40 @@ namespace tern::server {
 class embedded_options {
  public:
   /// The name in INFO and monitoring; the server id when empty.
-  embedded_options& name(std::string value) { name_ = std::move(value); return *this; }
+  embedded_options& name(std::string value) {
+    name_ = std::move(value);
+    return *this;
+  }
   /// Default: the configuration file's host, without a file 127.0.0.1.
-  embedded_options& host(std::string value) { host_ = std::move(value); return *this; }
-  /// A TCP port for clients: -1 takes a free one, 0 none at all. Default: the configuration file's port, without a file none.
-  embedded_options& port(int value) { port_ = value; return *this; }
+  embedded_options& host(std::string value) {
+    host_ = std::move(value);
+    return *this;
+  }
+  /// A TCP port for clients: -1 takes a free one, 0 none at all. Default: the configuration file's port, without a file
+  /// none.
+  embedded_options& port(int value) {
+    port_ = value;
+    return *this;
+  }
   /// The monitoring port: -1 takes a free one, 0 none. Default: the configuration file's, else none.
-  embedded_options& http_port(int value) { http_port_ = value; return *this; }
-  embedded_options& jetstream(bool enabled) { jetstream_ = enabled; return *this; }
+  embedded_options& http_port(int value) {
+    http_port_ = value;
+    return *this;
+  }
+  embedded_options& jetstream(bool enabled) {
+    jetstream_ = enabled;
+    return *this;
+  }
   /// Where streams are kept; a directory below the temporary one when empty.
-  embedded_options& store_directory(std::string value) { store_directory_ = std::move(value); return *this; }
+  embedded_options& store_directory(std::string value) {
+    store_directory_ = std::move(value);
+    return *this;
+  }
   /// A configuration file in the server's language, read first: what is set here wins.
-  embedded_options& config_file(std::string value) { config_file_ = std::move(value); return *this; }
+  embedded_options& config_file(std::string value) {
+    config_file_ = std::move(value);
+    return *this;
+  }
   /// Gets each log line ("INF", "Server is ready") on the server's thread. Without it nothing is logged.
   embedded_options& log(std::function<void(std::string_view level, std::string_view text)> value) {
     log_ = std::move(value);

@@ -97,12 +97,12 @@ result<void> remove_file(const std::string& path) {
 result<void> write_pid_file(const std::string& path) { return write_text_file(path, std::to_string(::getpid()), 0660); }
 
 bool is_directory(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 bool is_regular_file(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 

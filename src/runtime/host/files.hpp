@@ -1,5 +1,5 @@
-// Files beside the disk seam: configuration, credentials, certificates, pid and ports files. Small, read or written whole,
-// at start-up, reload and shutdown. Any thread; blocking.
+// Files beside the disk seam: configuration, credentials, certificates, pid and ports files. Small, read or written
+// whole, at start-up, reload and shutdown. Any thread; blocking.
 #pragma once
 
 #include <tern/base/error.hpp>
@@ -20,7 +20,7 @@ std::string go_error_text(int error_number);
 
 // Replaces the file in one step (written beside it, renamed over it). `mode` are the permission bits.
 result<void> write_text_file(const std::string& path, std::string_view text, unsigned mode = 0644);
-result<void> remove_file(const std::string& path);  // missing is not an error
+result<void> remove_file(const std::string& path);     // missing is not an error
 result<void> write_pid_file(const std::string& path);  // the decimal pid without an end of line (core 4.6)
 
 bool is_directory(const std::string& path);

@@ -29,19 +29,22 @@ std::tm broken_down(time_point at, bool utc) {
   return parts;
 }
 
-long long fraction_of(time_point at) {
-  return (at - std::chrono::floor<std::chrono::seconds>(at)).count();
-}
+long long fraction_of(time_point at) { return (at - std::chrono::floor<std::chrono::seconds>(at)).count(); }
 
 // The colours of nats-server.
 std::string_view colour_of(log_level level) {
   switch (level) {
-    case log_level::trace: return "\x1b[33m";
-    case log_level::debug: return "\x1b[36m";
-    case log_level::info: return "\x1b[32m";
-    case log_level::warn: return "\x1b[0;93m";
+    case log_level::trace:
+      return "\x1b[33m";
+    case log_level::debug:
+      return "\x1b[36m";
+    case log_level::info:
+      return "\x1b[32m";
+    case log_level::warn:
+      return "\x1b[0;93m";
     case log_level::error:
-    case log_level::fatal: return "\x1b[31m";
+    case log_level::fatal:
+      return "\x1b[31m";
   }
   return "";
 }
@@ -75,12 +78,18 @@ void append_line(Buffer& out, const line_style& style, log_level level, std::str
 
 constexpr spdlog::level::level_enum to_spdlog(log_level level) {
   switch (level) {
-    case log_level::trace: return spdlog::level::trace;
-    case log_level::debug: return spdlog::level::debug;
-    case log_level::info: return spdlog::level::info;
-    case log_level::warn: return spdlog::level::warn;
-    case log_level::error: return spdlog::level::err;
-    case log_level::fatal: return spdlog::level::critical;
+    case log_level::trace:
+      return spdlog::level::trace;
+    case log_level::debug:
+      return spdlog::level::debug;
+    case log_level::info:
+      return spdlog::level::info;
+    case log_level::warn:
+      return spdlog::level::warn;
+    case log_level::error:
+      return spdlog::level::err;
+    case log_level::fatal:
+      return spdlog::level::critical;
   }
   return spdlog::level::info;
 }
@@ -155,7 +164,7 @@ class spdlog_log final : public process_log {
       } catch (const spdlog::spdlog_ex& refused) {
         return fail(errc::io_error, "error opening logfile: open " + options.file + ": " + refused.what());
       }
-      struct stat status {};
+      struct stat status{};
       size_ = ::stat(options.file.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
     }
     sink->set_formatter(std::make_unique<line_formatter>(style));
@@ -165,8 +174,8 @@ class spdlog_log final : public process_log {
   void emit(log_level level, std::string_view message) {
     const std::chrono::system_clock::time_point at{
         std::chrono::duration_cast<std::chrono::system_clock::duration>(time_.now().time_since_epoch())};
-    const spdlog::details::log_msg line(at, spdlog::source_loc{}, spdlog::string_view_t{},
-                                        to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+    const spdlog::details::log_msg line(at, spdlog::source_loc{}, spdlog::string_view_t{}, to_spdlog(level),
+                                        spdlog::string_view_t(message.data(), message.size()));
     try {
       sink_->log(line);
       sink_->flush();
@@ -221,12 +230,18 @@ class spdlog_log final : public process_log {
 
 std::string_view log_label(log_level level) {
   switch (level) {
-    case log_level::trace: return "TRC";
-    case log_level::debug: return "DBG";
-    case log_level::info: return "INF";
-    case log_level::warn: return "WRN";
-    case log_level::error: return "ERR";
-    case log_level::fatal: return "FTL";
+    case log_level::trace:
+      return "TRC";
+    case log_level::debug:
+      return "DBG";
+    case log_level::info:
+      return "INF";
+    case log_level::warn:
+      return "WRN";
+    case log_level::error:
+      return "ERR";
+    case log_level::fatal:
+      return "FTL";
   }
   return "INF";
 }

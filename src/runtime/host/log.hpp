@@ -47,9 +47,9 @@ class logger {
 };
 
 struct log_options {
-  std::string file;           // empty: standard error
-  bool time = true;           // logtime
-  bool utc = false;           // logtime_utc
+  std::string file;  // empty: standard error
+  bool time = true;  // logtime
+  bool utc = false;  // logtime_utc
   bool debug = false;
   bool trace = false;
   std::uint64_t size_limit = 0;  // bytes after which the file is moved to a backup name; 0: never
@@ -65,7 +65,8 @@ class process_log : public logger {
 result<std::unique_ptr<process_log>> open_log(log_options options, clock& time);
 
 // The line without its end, for tests and for whoever writes elsewhere.
-std::string format_log_line(log_level level, std::string_view message, time_point at, int pid, bool with_time, bool utc);
+std::string format_log_line(log_level level, std::string_view message, time_point at, int pid, bool with_time,
+                            bool utc);
 
 // Keeps what was logged. For tests.
 class captured_log final : public logger {

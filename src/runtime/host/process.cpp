@@ -82,7 +82,7 @@ std::uint64_t physical_memory_bytes() {
 
 result<std::uint64_t> free_disk_bytes(const std::string& path) {
   std::string at = absolute_path(path);
-  struct statvfs status {};
+  struct statvfs status{};
   while (::statvfs(at.c_str(), &status) != 0) {
     const std::size_t slash = at.rfind('/');
     if (errno != ENOENT || at.size() <= 1 || slash == std::string::npos) {

@@ -14,16 +14,14 @@ namespace tern::runtime::host {
 namespace {
 
 int signal_of(std::string_view command) {
-  constexpr std::pair<std::string_view, int> known[] = {{"stop", SIGKILL},   {"quit", SIGINT}, {"term", SIGTERM},
+  constexpr std::pair<std::string_view, int> known[] = {{"stop", SIGKILL},   {"quit", SIGINT},   {"term", SIGTERM},
                                                         {"reopen", SIGUSR1}, {"reload", SIGHUP}, {"ldm", SIGUSR2}};
   for (const auto& [word, number] : known)
     if (word == command) return number;
   return 0;
 }
 
-std::string first_word(std::string_view text) {
-  return std::string(text.substr(0, text.find_first_of(" \t\r\n")));
-}
+std::string first_word(std::string_view text) { return std::string(text.substr(0, text.find_first_of(" \t\r\n"))); }
 
 std::vector<std::uint64_t> processes_named(const std::string& program) {
   std::vector<std::uint64_t> found;
@@ -62,7 +60,8 @@ result<void> send_signal_command(const std::string& command_and_target, const st
     target = found.front();
   }
   if (::kill(static_cast<pid_t>(*target), number) != 0)
-    return fail(errc::io_error, "signal \"" + command + "\" to process " + std::to_string(*target) + ": " + go_error_text(errno));
+    return fail(errc::io_error,
+                "signal \"" + command + "\" to process " + std::to_string(*target) + ": " + go_error_text(errno));
   return {};
 }
 

@@ -3,11 +3,11 @@
 #include "runtime/readiness.hpp"
 #include "runtime/shard.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <unistd.h>
 #include <utility>
 
 namespace tern::runtime::host {
@@ -15,11 +15,16 @@ namespace {
 
 int number_of(process_signal which) {
   switch (which) {
-    case process_signal::interrupt: return SIGINT;
-    case process_signal::terminate: return SIGTERM;
-    case process_signal::hangup: return SIGHUP;
-    case process_signal::user1: return SIGUSR1;
-    case process_signal::user2: return SIGUSR2;
+    case process_signal::interrupt:
+      return SIGINT;
+    case process_signal::terminate:
+      return SIGTERM;
+    case process_signal::hangup:
+      return SIGHUP;
+    case process_signal::user1:
+      return SIGUSR1;
+    case process_signal::user2:
+      return SIGUSR2;
   }
   return 0;
 }
@@ -49,7 +54,7 @@ class watched final : public readiness::watcher, public std::enable_shared_from_
     read_end_ = ends[0];
     write_end.store(ends[1]);
     if (!owner_.reactor().watch(read_end_, *this, {.read = true})) return close_pipe();
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     ::sigfillset(&action.sa_mask);
