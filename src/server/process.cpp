@@ -11,6 +11,7 @@
 #include "server/config/command_line.hpp"
 #include "server/config/config_parser.hpp"
 #include "server/config/config_reader.hpp"
+#include "server/config/option_table.hpp"
 #include "server/server.hpp"
 
 #include <cstdio>
@@ -235,6 +236,12 @@ int run_process(const std::string& program, std::span<const std::string> argumen
     case command_line::action::send_signal: {
       auto sent = runtime::host::send_signal_command(flags->signal_command, name);
       return sent ? 0 : refuse(sent.error().context());
+    }
+    case command_line::action::explain_option: {
+      const std::string found = explain_option(flags->option);
+      if (found.empty()) return refuse("there is no option \"" + flags->option + "\"");
+      print(stdout, found);
+      return 0;
     }
     case command_line::action::run:
     case command_line::action::test_config:

@@ -103,7 +103,12 @@ const std::vector<flag>& flags() {
                      into.signal_command = value;
                      return true;
                    }});
-    out.push_back(action({"t"}, command_line::action::test_config));
+    out.push_back(action({"t", "check-config"}, command_line::action::test_config));
+    out.push_back({{"explain"}, false, [](command_line& into, const std::string& value) {
+                     into.what = command_line::action::explain_option;
+                     into.option = value;
+                     return true;
+                   }});
     out.push_back(action({"v", "version"}, command_line::action::show_version));
     out.push_back(action({"h", "help"}, command_line::action::show_help));
     return out;
@@ -189,7 +194,8 @@ Server options:
     -P, --pid <file>                 File to store the process id
     -m, --http_port <port>           Use port for http monitoring
     -c, --config <file>              Configuration file
-    -t                               Test configuration and exit
+    -t, --check-config               Test configuration and exit
+        --explain <option>           Tell about an option of the configuration file and exit
     -sl,--signal <signal>[=<pid>]    Send a signal to a running server (ldm, stop, quit, term, reopen, reload);
                                      <pid> is a process id or the path of a pid file
         --client_advertise <host:port>  What clients are told as the server's address

@@ -12,11 +12,12 @@
 namespace tern::server {
 
 struct command_line {
-  enum class action { run, test_config, show_version, show_help, send_signal };
+  enum class action { run, test_config, show_version, show_help, send_signal, explain_option };
 
   action what = action::run;
   std::string config_file;
   std::string signal_command;                           // "ldm=1234"
+  std::string option;                                   // to be explained
   std::vector<std::function<void(options&)>> settings;  // what the flags say, for after the file
 
   void apply_to(options& what_to) const {

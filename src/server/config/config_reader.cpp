@@ -2,6 +2,7 @@
 
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
+#include "server/config/option_table.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -20,17 +21,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Known, and not to be overheard: a server without them would admit or reach whom it must not.
-constexpr std::string_view refused[] = {
-    "https", "https_port", "syslog", "remote_syslog", "prof_port", "proxy_protocol", "proxies", "tls",
-    "allow_non_tls", "ocsp", "ocsp_cache", "authorization", "accounts", "mappings", "maps", "no_auth_user",
-    "system_account", "system", "operator", "operators", "root", "roots", "root_operator", "root_operators",
-    "trusted", "trusted_keys", "resolver", "account_resolver", "resolver_tls", "resolver_preload",
-    "resolver_pinned_accounts", "default_sentinel", "default_js_domain", "msg_trace", "cluster", "gateway",
-    "leafnodes", "leaf", "websocket", "ws", "mqtt",
+// Blocks whose readers stand in files of their own, one line each: the name in the table, and what reads it.
+struct block_reader {
+  std::string_view name;
+  void (*read)(const config_entry&, options&, config_findings&);
 };
-constexpr std::string_view refused_of_jetstream[] = {
-    "key", "ek", "encryption_key", "prev_key", "prev_ek", "prev_encryption_key", "cipher", "tpm",
+constexpr block_reader blocks[] = {
+    {"", nullptr},
 };
 
 // One run over a tree. Every take_ function notes an error instead of setting when the value does not fit.
@@ -109,6 +106,10 @@ class reader {
     take_integer(entry.value, into_.jetstream.*Member);
   }
   template <auto Member>
+  void jetstream_duration(const config_entry& entry) {
+    take_duration(entry, into_.jetstream.*Member);
+  }
+  template <auto Member>
   void jetstream_text(const config_entry& entry) {
     take_text(entry.value, into_.jetstream.*Member);
   }
@@ -129,17 +130,8 @@ class reader {
   void jetstream(const config_entry& entry);
   void jetstream_sync_interval(const config_entry& entry);
   void jetstream_limits(const config_entry& entry);
-  // Of parts of the peer that are not here: no harm, and no effect. The value is checked all the same.
-  template <config_value::kind Kind>
-  void without_effect(const config_entry& entry) {
-    const bool fits = Kind == config_value::kind::text ? entry.value.is_text() : entry.value.what == Kind;
-    constexpr std::string_view wanted = Kind == config_value::kind::boolean   ? "bool"
-                                        : Kind == config_value::kind::integer ? "int64"
-                                                                              : "string";
-    if (!fits) return wrong_type(entry.value, wanted);
-    findings_.without_effect.push_back(entry.value.place.text() + ": option \"" + entry.key +
-                                       "\" has no effect in this version of ternd");
-  }
+  void read_block(std::string_view block, const config_value& tree, std::span<const rule> takes);
+  void without_effect(const option_info& what, const config_entry& entry);
   void feature_flags(const config_entry& entry);
   bool take_limit(const config_entry& entry, std::int64_t& to);
   void max_payload(const config_entry& entry) { take_limit(entry, into_.max_payload); }
@@ -149,9 +141,6 @@ class reader {
     take_storage_size(entry, into_.jetstream.*Member);
   }
   void take_storage_size(const config_entry& entry, std::int64_t& to);
-  void not_supported(const config_entry& entry) {
-    complain(entry.value, "option \"" + entry.key + "\" is not supported by this version of ternd");
-  }
 
   options& into_;
   config_findings& findings_;
@@ -161,13 +150,11 @@ std::span<const reader::rule> reader::rules() {
   static constexpr rule all[] = {
       {"listen", &reader::listen},
       {"host", &reader::text<&options::host>},
-      {"net", &reader::text<&options::host>},
       {"port", &reader::small_integer<&options::port>},
       {"server_name", &reader::server_name},
       {"client_advertise", &reader::text<&options::client_advertise>},
       {"http", &reader::http},
       {"http_port", &reader::small_integer<&options::http_port>},
-      {"monitor_port", &reader::small_integer<&options::http_port>},
       {"http_base_path", &reader::text<&options::http_base_path>},
       {"debug", &reader::boolean<&options::debug>},
       {"trace", &reader::boolean<&options::trace>},
@@ -177,20 +164,13 @@ std::span<const reader::rule> reader::rules() {
       {"logtime_utc", &reader::boolean<&options::log_time_utc>},
       {"max_traced_msg_len", &reader::integer<&options::max_traced_message>},
       {"log_file", &reader::text<&options::log_file>},
-      {"logfile", &reader::text<&options::log_file>},
       {"log_size_limit", &reader::integer<&options::log_size_limit>},
-      {"logfile_size_limit", &reader::integer<&options::log_size_limit>},
       {"log_max_num", &reader::integer<&options::log_max_files>},
-      {"logfile_max_num", &reader::integer<&options::log_max_files>},
       {"pid_file", &reader::text<&options::pid_file>},
-      {"pidfile", &reader::text<&options::pid_file>},
       {"ports_file_dir", &reader::text<&options::ports_file_directory>},
       {"max_connections", &reader::integer<&options::max_connections>},
-      {"max_conn", &reader::integer<&options::max_connections>},
       {"max_subscriptions", &reader::integer<&options::max_subscriptions>},
-      {"max_subs", &reader::integer<&options::max_subscriptions>},
       {"max_sub_tokens", &reader::max_subscription_tokens},
-      {"max_subscription_tokens", &reader::max_subscription_tokens},
       {"max_control_line", &reader::max_control_line},
       {"max_payload", &reader::max_payload},
       {"max_pending", &reader::integer<&options::max_pending>},
@@ -201,22 +181,14 @@ std::span<const reader::rule> reader::rules() {
       {"write_timeout", &reader::write_timeout},
       {"no_fast_producer_stall", &reader::boolean<&options::no_fast_producer_stall>},
       {"disable_sublist_cache", &reader::boolean<&options::disable_interest_cache>},
-      {"no_sublist_cache", &reader::boolean<&options::disable_interest_cache>},
       {"no_header_support", &reader::boolean<&options::no_header_support>},
       {"lame_duck_duration", &reader::lame_duck_duration},
       {"lame_duck_grace_period", &reader::lame_duck_grace_period},
       {"server_tags", &reader::tags},
       {"server_metadata", &reader::metadata},
       {"store_dir", &reader::text<&options::store_directory>},
-      {"storedir", &reader::text<&options::store_directory>},
       {"jetstream", &reader::jetstream},
-      {"connect_error_reports", &reader::without_effect<config_value::kind::integer>},
-      {"reconnect_error_reports", &reader::without_effect<config_value::kind::integer>},
       {"feature_flags", &reader::feature_flags},
-      {"prof_block_rate", &reader::without_effect<config_value::kind::integer>},
-      {"no_system_account", &reader::without_effect<config_value::kind::boolean>},
-      {"no_system", &reader::without_effect<config_value::kind::boolean>},
-      {"no_sys_acc", &reader::without_effect<config_value::kind::boolean>},
   };
   return all;
 }
@@ -224,44 +196,55 @@ std::span<const reader::rule> reader::rules() {
 std::span<const reader::rule> reader::jetstream_rules() {
   static constexpr rule all[] = {
       {"enabled", &reader::jetstream_boolean<&jetstream_options::enabled>},
-      {"enable", &reader::jetstream_boolean<&jetstream_options::enabled>},
       {"store_dir", &reader::jetstream_text<&jetstream_options::store_directory>},
-      {"storedir", &reader::jetstream_text<&jetstream_options::store_directory>},
       {"max_memory_store", &reader::jetstream_size<&jetstream_options::max_memory>},
-      {"max_mem_store", &reader::jetstream_size<&jetstream_options::max_memory>},
-      {"max_mem", &reader::jetstream_size<&jetstream_options::max_memory>},
       {"max_file_store", &reader::jetstream_size<&jetstream_options::max_storage>},
-      {"max_file", &reader::jetstream_size<&jetstream_options::max_storage>},
       {"domain", &reader::jetstream_text<&jetstream_options::domain>},
       {"strict", &reader::jetstream_boolean<&jetstream_options::strict>},
       {"sync_interval", &reader::jetstream_sync_interval},
-      {"sync", &reader::jetstream_sync_interval},
       {"limits", &reader::jetstream_limits},
-      {"unique_tag", &reader::without_effect<config_value::kind::text>},
-      {"extension_hint", &reader::without_effect<config_value::kind::text>},
-      {"request_queue_limit", &reader::without_effect<config_value::kind::integer>},
-      {"info_queue_limit", &reader::without_effect<config_value::kind::integer>},
-      {"max_outstanding_catchup", &reader::without_effect<config_value::kind::integer>},
-      {"meta_compact", &reader::without_effect<config_value::kind::integer>},
-      {"meta_compact_size", &reader::without_effect<config_value::kind::integer>},
-      {"meta_compact_sync", &reader::without_effect<config_value::kind::boolean>},
       {"max_buffered_size", &reader::jetstream_size<&jetstream_options::max_buffered_bytes>},
       {"max_buffered_msgs", &reader::jetstream_integer<&jetstream_options::max_buffered_messages>},
   };
   return all;
 }
 
-void reader::read(const config_value& tree) {
+void reader::read(const config_value& tree) { read_block({}, tree, rules()); }
+
+void reader::read_block(std::string_view block, const config_value& tree, std::span<const rule> takes) {
   for (const config_entry& entry : tree.entries) {
-    const std::string name = lower(entry.key);
-    const auto found = std::ranges::find(rules(), std::string_view(name), &rule::name);
-    if (found != rules().end())
-      (this->*found->take)(entry);
-    else if (std::ranges::find(refused, name) != std::end(refused))
-      not_supported(entry);
-    else
+    const option_info* info = find_option(block, lower(entry.key));
+    if (info == nullptr) {
       unknown(entry);
+      continue;
+    }
+    if (info->status == option_status::refused) {
+      complain(entry.value, refusal_text(*info, entry.key));
+      continue;
+    }
+    if (info->status == option_status::without_effect) {
+      without_effect(*info, entry);
+      continue;
+    }
+    const auto own = std::ranges::find(takes, info->name(), &rule::name);
+    const auto other = std::ranges::find(blocks, info->name(), &block_reader::name);
+    if (own != takes.end())
+      (this->*own->take)(entry);
+    else if (block.empty() && other != std::end(blocks))
+      other->read(entry, into_, findings_);
+    else
+      complain(entry.value, "option \"" + entry.key + "\" is not supported by this version of ternd");
   }
+}
+
+// Of parts of the peer that have no counterpart here. The value is checked all the same.
+void reader::without_effect(const option_info& what, const config_entry& entry) {
+  const auto is = [&what](std::string_view type) { return what.type.starts_with(type); };
+  const config_value& from = entry.value;
+  if (is("boolean") && from.what != config_value::kind::boolean) return wrong_type(from, "bool");
+  if (is("number") && from.what != config_value::kind::integer) return wrong_type(from, "int64");
+  if (is("text") && !from.is_text()) return wrong_type(from, "string");
+  findings_.without_effect.push_back(from.place.text() + ": " + without_effect_text(what, entry.key));
 }
 
 // Limits that travel as 32 bits (core 1.1).
@@ -439,16 +422,7 @@ void reader::jetstream(const config_entry& entry) {
   if (!from.is_map())
     return complain(from, "expected map, bool or string to define JetStream, got " + std::string(from.type_name()));
   into_.jetstream.enabled = true;
-  for (const config_entry& one : from.entries) {
-    const std::string name = lower(one.key);
-    const auto found = std::ranges::find(jetstream_rules(), std::string_view(name), &rule::name);
-    if (found != jetstream_rules().end())
-      (this->*found->take)(one);
-    else if (std::ranges::find(refused_of_jetstream, name) != std::end(refused_of_jetstream))
-      not_supported(one);
-    else
-      unknown(one);
-  }
+  read_block("jetstream", from, jetstream_rules());
 }
 
 void reader::jetstream_sync_interval(const config_entry& entry) {
@@ -462,19 +436,12 @@ void reader::jetstream_sync_interval(const config_entry& entry) {
 
 void reader::jetstream_limits(const config_entry& entry) {
   if (!entry.value.is_map()) return wrong_type(entry.value, "map[string]interface {}");
-  for (const config_entry& one : entry.value.entries) {
-    const std::string name = lower(one.key);
-    if (name == "max_ack_pending")
-      take_integer(one.value, into_.jetstream.max_ack_pending);
-    else if (name == "max_request_batch")
-      take_integer(one.value, into_.jetstream.max_request_batch);
-    else if (name == "duplicate_window")
-      take_duration(one, into_.jetstream.duplicate_window);
-    else if (name == "max_ha_assets")
-      without_effect<config_value::kind::integer>(one);
-    else
-      unknown(one);
-  }
+  static constexpr rule all[] = {
+      {"max_ack_pending", &reader::jetstream_integer<&jetstream_options::max_ack_pending>},
+      {"max_request_batch", &reader::jetstream_integer<&jetstream_options::max_request_batch>},
+      {"duplicate_window", &reader::jetstream_duration<&jetstream_options::duplicate_window>},
+  };
+  read_block("jetstream.limits", entry.value, all);
 }
 
 }  // namespace
