@@ -26,6 +26,14 @@ void work_out_limits(jetstream_options& settings) {
   }
 }
 
+jetstream::limits engine_limits(const jetstream_options& settings) {
+  return {.max_memory = settings.max_memory,
+          .max_storage = settings.max_storage,
+          .max_ack_pending = settings.max_ack_pending,
+          .max_request_batch = settings.max_request_batch,
+          .duplicate_window = settings.duplicate_window};
+}
+
 jetstream::options engine_options(const server& owner, const jetstream_options& settings,
                                   const std::string& directory) {
   jetstream::options out;
@@ -35,11 +43,7 @@ jetstream::options engine_options(const server& owner, const jetstream_options& 
   out.domain = settings.domain;
   out.store_directory = directory;
   out.strict = settings.strict;
-  out.server_limits.max_memory = settings.max_memory;
-  out.server_limits.max_storage = settings.max_storage;
-  out.server_limits.max_ack_pending = settings.max_ack_pending;
-  out.server_limits.max_request_batch = settings.max_request_batch;
-  out.server_limits.duplicate_window = settings.duplicate_window;
+  out.server_limits = engine_limits(settings);
   if (settings.max_buffered_messages > 0)
     out.max_buffered_messages = static_cast<std::size_t>(settings.max_buffered_messages);
   if (settings.max_buffered_bytes > 0) out.max_buffered_bytes = static_cast<std::size_t>(settings.max_buffered_bytes);
@@ -86,11 +90,12 @@ std::string friendly_bytes(std::int64_t bytes) {
   return text;
 }
 
-result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, runtime::disk* disk) {
+result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, const options& wanted,
+                                                               runtime::disk* disk) {
   const time_point begin = owner.loop().refresh_now();
   runtime::host::logger& log = owner.log();
-  jetstream_options settings = owner.settings().jetstream;
-  if (settings.store_directory.empty()) settings.store_directory = owner.settings().store_directory;
+  jetstream_options settings = wanted.jetstream;
+  if (settings.store_directory.empty()) settings.store_directory = wanted.store_directory;
   if (settings.store_directory.empty()) settings.store_directory = runtime::host::temporary_directory() + "/nats";
   work_out_limits(settings);
   const std::string directory = settings.store_directory + "/jetstream";
@@ -147,6 +152,17 @@ void jetstream_host::on_sync_timer() {
   store_->sync();
   log_findings();
   sync_timer_.arm(owner_.loop().now() + settings_.sync_interval.value_or(std::chrono::seconds(1)));
+}
+
+void jetstream_host::adopt_limits(const jetstream_options& settings) {
+  if (settings.max_memory >= 0) settings_.max_memory = settings.max_memory;
+  if (settings.max_storage >= 0) settings_.max_storage = settings.max_storage;
+  settings_.max_ack_pending = settings.max_ack_pending;
+  settings_.max_request_batch = settings.max_request_batch;
+  settings_.duplicate_window = settings.duplicate_window;
+  environment_.settings.server_limits = engine_limits(settings_);
+  environment_.settings.max_payload =
+      owner_.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max() : owner_.settings().max_payload;
 }
 
 jetstream_host::~jetstream_host() { shutdown(); }

@@ -18,8 +18,8 @@ class server;
 
 class jetstream_host {
  public:
-  // Opens the store below the server's store directory and recovers its streams; logs what the peer logs.
-  static result<std::unique_ptr<jetstream_host>> create(server& owner, runtime::disk* disk);
+  // Opens the store below the store directory of the options and recovers its streams; logs what the peer logs.
+  static result<std::unique_ptr<jetstream_host>> create(server& owner, const options& wanted, runtime::disk* disk);
   ~jetstream_host();
   jetstream_host(const jetstream_host&) = delete;
   jetstream_host& operator=(const jetstream_host&) = delete;
@@ -32,6 +32,8 @@ class jetstream_host {
   const std::string& directory() const { return directory_; }
 
   void commit() { store_->commit(); }  // at the end of a turn
+  // A reload: limits that are checked when they are needed.
+  void adopt_limits(const jetstream_options& settings);
   // Tells waiting clients, then makes the last state durable.
   void shutdown();
 

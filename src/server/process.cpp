@@ -12,6 +12,7 @@
 #include "server/config/config_parser.hpp"
 #include "server/config/config_reader.hpp"
 #include "server/config/option_table.hpp"
+#include "server/config/reload_plan.hpp"
 #include "server/server.hpp"
 
 #include <cstdio>
@@ -44,7 +45,8 @@ struct loaded_options {
   config_findings findings;
 };
 
-result<loaded_options> load(const command_line& flags) {
+// The file and what the flags say over it, without looking at the findings.
+result<loaded_options> read_options(const command_line& flags) {
   loaded_options out;
   if (!flags.config_file.empty()) {
     auto tree = parse_config_file(flags.config_file, config_source_of_host());
@@ -55,6 +57,18 @@ result<loaded_options> load(const command_line& flags) {
   }
   flags.apply_to(out.settings);
   return out;
+}
+
+// The same, refused when something is wrong: all complaints in one text.
+result<loaded_options> load_checked(const command_line& flags, bool warnings_count) {
+  auto loaded = read_options(flags);
+  if (!loaded) return loaded;
+  std::vector<std::string> complaints = loaded->findings.errors;
+  if (warnings_count || !complaints.empty())
+    complaints.insert(complaints.begin(), loaded->findings.warnings.begin(), loaded->findings.warnings.end());
+  if (!complaints.empty()) return fail(errc::config_error, joined(complaints));
+  if (auto checked = check_options(loaded->settings); !checked) return std::unexpected(std::move(checked).error());
+  return loaded;
 }
 
 runtime::host::log_options log_options_of(const options& settings) {
@@ -86,12 +100,12 @@ std::string_view go_signal_name(process_signal what) {
 }
 
 // The running process: what the signals act on.
-class process {
+class process final : private option_source {
  public:
-  // `notes` are logged as warnings before the start.
-  process(options settings, std::vector<std::string> notes, std::string program)
-      : settings_(std::move(settings)),
-        notes_(std::move(notes)),
+  process(command_line flags, loaded_options loaded, std::string program)
+      : flags_(std::move(flags)),
+        settings_(std::move(loaded.settings)),
+        notes_(std::move(loaded.findings.without_effect)),
         program_(std::move(program)),
         loop_(clock_, random_) {}
 
@@ -102,7 +116,8 @@ class process {
     loop_.context_sleeps_when_idle();
     network_ = runtime::make_tcp_transport(loop_);
     disk_ = runtime::make_real_disk(loop_);
-    server_environment surroundings{.loop = loop_, .network = network_.get(), .disk = disk_.get(), .log = *log_};
+    server_environment surroundings{
+        .loop = loop_, .network = network_.get(), .disk = disk_.get(), .log = *log_, .configuration = this};
     auto made = server::create(surroundings, settings_);
     if (!made) return refuse(made.error().context());
     server_ = std::move(*made);
@@ -120,7 +135,7 @@ class process {
     write_ports_file();
     loop_.run();
     server_->stop();
-    if (!ports_file_.empty()) (void)runtime::host::remove_file(ports_file_);
+    remove_ports_file();
     return 0;
   }
 
@@ -139,18 +154,45 @@ class process {
         if (!server_->context().lame_duck) loop_.stop();
         return;
       case process_signal::hangup:
-        if (settings_.config_file.empty())
-          log_->error(
-              "Failed to reload server configuration: can only reload config when a file is provided using -c or "
-              "--config");
-        else
-          log_->error("Failed to reload server configuration: not supported by this version of ternd");
+        (void)server_->reload();
         return;
       case process_signal::user1:
         return reopen_log();
       case process_signal::user2:
         return server_->enter_lame_duck([this] { loop_.stop(); });
     }
+  }
+
+  // --- reload ---
+  result<options> load() override {
+    auto loaded = load_checked(flags_, false);
+    if (!loaded) return std::unexpected(std::move(loaded).error());
+    notes_ = std::move(loaded->findings.without_effect);
+    return std::move(loaded->settings);
+  }
+
+  result<void> prepare(const options& before, const options& after) override {
+    if (before.log_file == after.log_file || after.log_file.empty()) return {};
+    return runtime::host::check_appendable(after.log_file);
+  }
+
+  void adopt(const options& before, const options& after) override {
+    settings_ = after;
+    for (const std::string& note : notes_) log_->warn(note);
+    if (before.pid_file != after.pid_file && !after.pid_file.empty())
+      if (auto written = runtime::host::write_pid_file(after.pid_file); !written)
+        log_->error("Could not write pidfile: " + written.error().context());
+    if (before.ports_file_directory != after.ports_file_directory) {
+      remove_ports_file();
+      write_ports_file();
+    }
+    if (auto configured = log_->configure(log_options_of(after)); !configured)
+      log_->error("Could not change the log: " + configured.error().context());
+  }
+
+  void remove_ports_file() {
+    if (!ports_file_.empty()) (void)runtime::host::remove_file(ports_file_);
+    ports_file_.clear();
   }
 
   void reopen_log() {
@@ -199,8 +241,9 @@ class process {
     json += ']';
   }
 
+  command_line flags_;
   options settings_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_;  // what has no effect; logged as warnings
   std::string program_;
   runtime::real_clock clock_;
   runtime::real_random random_;
@@ -250,19 +293,14 @@ int run_process(const std::string& program, std::span<const std::string> argumen
   const bool testing = flags->what == command_line::action::test_config;
   if (testing && flags->config_file.empty())
     return refuse("must specify [-c, --config] option to check configuration file syntax");
-  auto loaded = load(*flags);
+  auto loaded = load_checked(*flags, testing);
   if (!loaded) return refuse(loaded.error().context());
-  std::vector<std::string> complaints = loaded->findings.errors;
-  if (testing || !complaints.empty())
-    complaints.insert(complaints.begin(), loaded->findings.warnings.begin(), loaded->findings.warnings.end());
-  if (!complaints.empty()) return refuse(joined(complaints));
-  if (auto checked = check_options(loaded->settings); !checked) return refuse(checked.error().context());
   if (testing) {
     print(stderr, "nats-server: configuration file " + flags->config_file + " is valid (" +
                       loaded->settings.config_digest + ")\n");
     return 0;
   }
-  return process(std::move(loaded->settings), std::move(loaded->findings.without_effect), program).run();
+  return process(std::move(*flags), std::move(*loaded), program).run();
 }
 
 }  // namespace tern::server

@@ -34,10 +34,12 @@ result<std::unique_ptr<server>> server::create(server_environment surroundings, 
 
 server::server(server_environment surroundings, options settings)
     : surroundings_(surroundings),
-      settings_(std::move(settings)),
+      configured_(std::move(settings)),
+      settings_(configured_),
       id_(random_key(surroundings.loop.randomness(), key_prefix::server)),
       curve_key_(random_key(surroundings.loop.randomness(), key_prefix::curve)),
       started_(surroundings.loop.now()),
+      config_loaded_(started_),
       context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
       closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
       lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
@@ -56,7 +58,7 @@ result<void> server::start() {
     log().info("Starting http monitor on " + monitor_->local().text());
   }
   if (settings_.jetstream.enabled) {
-    auto host = jetstream_host::create(*this, surroundings_.disk);
+    auto host = jetstream_host::create(*this, settings_, surroundings_.disk);
     if (!host) return std::unexpected(std::move(host).error());
     jetstream_ = std::move(*host);
   }

@@ -6,6 +6,7 @@
 
 #include "runtime/disk.hpp"
 #include "runtime/transport.hpp"
+#include "server/config/reload_plan.hpp"
 #include "server/connection/connection.hpp"
 #include "server/monitoring/connection_report.hpp"
 #include "server/server_context.hpp"
@@ -32,6 +33,7 @@ struct server_environment {
   runtime::transport* in_process = nullptr;
   runtime::disk* disk = nullptr;
   runtime::host::logger& log;
+  option_source* configuration = nullptr;  // for reloads; null: there are none
 };
 
 class server final : private connection_owner {
@@ -47,6 +49,13 @@ class server final : private connection_owner {
   void stop();
   // Stops accepting, waits, closes the clients one by one; `done` is called when the server may be stopped (core 2.12).
   void enter_lame_duck(std::move_only_function<void()> done);
+
+  // Reads the options again and adopts them, all or nothing (core 4.4); logs what changed or why not. Between two
+  // turns of a connection: from an event of its own.
+  result<void> reload();
+  result<void> apply(options next);
+  // The part lives as long as the server.
+  void add_reload_participant(reload_participant& part) { participants_.push_back(&part); }
 
   // Cuts every connection and refuses new ones until resume(); streams and consumers stay. For tests of what clients
   // do.
@@ -69,6 +78,7 @@ class server final : private connection_owner {
   const closed_connections& closed() const { return closed_; }
   std::uint64_t total_connections() const { return total_connections_; }
   time_point started() const { return started_; }
+  time_point config_loaded() const { return config_loaded_; }
   bool accepting() const { return accepting_; }
   const std::string& curve_key() const { return curve_key_; }
   jetstream_host* jetstream_services() { return jetstream_.get(); }
@@ -86,11 +96,16 @@ class server final : private connection_owner {
   void accept(std::unique_ptr<runtime::byte_stream> stream);
   void end_turn();
   void close_next_lame_duck_client();
+  result<std::unique_ptr<jetstream_host>> prepare_jetstream(const options& before, const options& after);
+  void adopt_jetstream(const options& before, std::unique_ptr<jetstream_host> made);
+  void close_excess_connections();
 
   server_environment surroundings_;
-  options settings_;
+  options configured_;  // as asked for
+  options settings_;    // in force; what was left open is filled in. Changes between two turns only
+  std::vector<reload_participant*> participants_;
   std::string id_, curve_key_;
-  time_point started_{};
+  time_point started_{}, config_loaded_{};
   server_context context_;
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;

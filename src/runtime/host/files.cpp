@@ -89,6 +89,13 @@ result<void> write_text_file(const std::string& path, std::string_view text, uns
   return {};
 }
 
+result<void> check_appendable(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  if (file < 0) return fail(errc::io_error, "open " + path + ": " + go_error_text(errno));
+  ::close(file);
+  return {};
+}
+
 result<void> remove_file(const std::string& path) {
   if (::unlink(path.c_str()) < 0 && errno != ENOENT) return failed("remove", path, errno);
   return {};

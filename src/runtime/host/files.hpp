@@ -20,6 +20,8 @@ std::string go_error_text(int error_number);
 
 // Replaces the file in one step (written beside it, renamed over it). `mode` are the permission bits.
 result<void> write_text_file(const std::string& path, std::string_view text, unsigned mode = 0644);
+// Makes the file when it is missing; the error's text is the peer's.
+result<void> check_appendable(const std::string& path);
 result<void> remove_file(const std::string& path);     // missing is not an error
 result<void> write_pid_file(const std::string& path);  // the decimal pid without an end of line (core 4.6)
 

@@ -85,6 +85,11 @@ class reader {
   void boolean(const config_entry& entry) {
     take_bool(entry.value, into_.*Member);
   }
+  // Either wants a trace to begin with.
+  template <auto Member>
+  void tracing(const config_entry& entry) {
+    if (take_bool(entry.value, into_.*Member)) into_.trace = into_.trace || into_.*Member;
+  }
   template <auto Member>
   void integer(const config_entry& entry) {
     take_integer(entry.value, into_.*Member);
@@ -158,13 +163,15 @@ std::span<const reader::rule> reader::rules() {
       {"http_base_path", &reader::text<&options::http_base_path>},
       {"debug", &reader::boolean<&options::debug>},
       {"trace", &reader::boolean<&options::trace>},
-      {"trace_verbose", &reader::boolean<&options::trace_verbose>},
-      {"trace_headers", &reader::boolean<&options::trace_headers>},
+      {"trace_verbose", &reader::tracing<&options::trace_verbose>},
+      {"trace_headers", &reader::tracing<&options::trace_headers>},
       {"logtime", &reader::boolean<&options::log_time>},
       {"logtime_utc", &reader::boolean<&options::log_time_utc>},
       {"max_traced_msg_len", &reader::integer<&options::max_traced_message>},
       {"log_file", &reader::text<&options::log_file>},
       {"log_size_limit", &reader::integer<&options::log_size_limit>},
+      {"syslog", &reader::boolean<&options::syslog>},
+      {"remote_syslog", &reader::text<&options::remote_syslog>},
       {"log_max_num", &reader::integer<&options::log_max_files>},
       {"pid_file", &reader::text<&options::pid_file>},
       {"ports_file_dir", &reader::text<&options::ports_file_directory>},
@@ -288,6 +295,7 @@ void reader::feature_flags(const config_entry& entry) {
   for (const config_entry& flag : entry.value.entries) {
     bool on = false;
     if (!take_bool(flag.value, on)) continue;
+    into_.feature_flags[flag.key] = on;
     findings_.without_effect.push_back(flag.value.place.text() + ": feature flag \"" + flag.key +
                                        "\" is not known to this version of ternd");
   }

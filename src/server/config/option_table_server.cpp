@@ -42,8 +42,8 @@ constexpr option_info rows[] = {
     // --- log ---
     {"", "debug", "boolean", "false", honoured, applied, "debug lines"},
     {"", "trace", "boolean", "false", honoured, applied, "traces the protocol of clients"},
-    {"", "trace_verbose", "boolean", "false", honoured, applied, "traces also what the server's own clients do"},
-    {"", "trace_headers", "boolean", "false", honoured, applied, "traces headers instead of payloads"},
+    {"", "trace_verbose", "boolean", "false", honoured, applied, "traces also what the server's own clients do; switches `trace` on"},
+    {"", "trace_headers", "boolean", "false", honoured, applied, "traces headers instead of payloads; switches `trace` on"},
     {"", "max_traced_msg_len", "number", "0: whole", honoured, applied, "longest payload in a trace"},
     {"", "logtime", "boolean", "true", honoured, applied, "timestamps"},
     {"", "logtime_utc", "boolean", "false", honoured, applied, "timestamps in UTC"},

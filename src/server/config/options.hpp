@@ -75,6 +75,8 @@ struct options {
   std::int64_t log_size_limit = 0;
   std::int64_t log_max_files = 0;
   std::int64_t max_traced_message = 0;  // 0: whole messages
+  bool syslog = false;
+  std::string remote_syslog;  // udp://host:port, tcp://host:port or unix://path; empty: none
 
   // --- files ---
   std::string pid_file;
@@ -85,6 +87,7 @@ struct options {
   // --- for monitoring ---
   std::vector<std::string> tags;
   std::map<std::string, std::string> metadata;
+  std::map<std::string, bool> feature_flags;
 
   jetstream_options jetstream;
   std::string store_directory;  // where jetstream's is not given

@@ -371,6 +371,16 @@ void connection::close(close_reason why) {
   if (!input_ended_) stream_->resume_reading();
 }
 
+void connection::close_with_error(std::string_view text, close_reason why) {
+  if (phase_ != phase::open) return;
+  send_error(text);
+  close(why);
+}
+
+void connection::adopt_settings() {
+  parser_.set_max_control_line(static_cast<std::size_t>(std::max<std::int64_t>(0, server_.settings.max_control_line)));
+}
+
 void connection::end_linger() { finish(); }
 
 void connection::abandon() {

@@ -38,6 +38,10 @@ class connection final : public routing::receiver {
   void flush();
   void send_lame_duck_info();
   void close(close_reason why);
+  // The same after a last word to the client.
+  void close_with_error(std::string_view text, close_reason why);
+  // The options have changed.
+  void adopt_settings();
   // Drops everything at once, without another word.
   void abandon();
   // The receiver that this publisher waits for has room again.

@@ -80,7 +80,7 @@ http_answer varz(server& from, const std::map<std::string, std::uint64_t>& reque
   out.begin_object("http_req_stats");
   for (const auto& [path, count] : request_counts) out.field(path, count);
   out.end_object();
-  out.field("config_load_time", from.started()).field("config_digest", settings.config_digest);
+  out.field("config_load_time", from.config_loaded()).field("config_digest", settings.config_digest);
   if (!settings.tags.empty()) {
     out.begin_array("tags");
     for (const std::string& tag : settings.tags) out.element(tag);
