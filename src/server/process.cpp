@@ -56,6 +56,8 @@ result<loaded_options> read_options(const command_line& flags) {
     out.settings.config_digest = digest_of(*tree);
   }
   flags.apply_to(out.settings);
+  if (auto tls = apply_tls_flags(out.settings.tls_from_flags, out.settings.tls); !tls)
+    return std::unexpected(std::move(tls).error());
   return out;
 }
 

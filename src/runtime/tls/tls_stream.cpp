@@ -219,6 +219,7 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
     more_inside = ending == io_state::done ? SSL_has_pending(ssl) != 0 : total > 0 && ending != io_state::would_block;
     if (total > 0) return {.bytes = total};
     if (ending == io_state::failed) failed = true;
+    if (ending != io_state::would_block && !std::exchange(ended, true)) below->pause_reading();
     return failed ? broken() : io_result{.state = ending};
   }
 
@@ -358,8 +359,9 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
   int error_number = 0;
   bool closed = false, failed = false, finishing = false, paused = false;
   bool ended_below = false;
+  bool ended = false;  // the end or a failure was read: there is nothing more to be told
   bool listening = false;
-  bool unheard = false;  // reading below is paused because nobody has asked to be told
+  bool unheard = false;      // reading below is paused because nobody has asked to be told
   bool more_inside = false;  // the last read left something
   bool in_callback = false;
 };
@@ -419,7 +421,7 @@ void tls_stream::pause_reading() {
 void tls_stream::resume_reading() {
   if (core_->closed) return;
   core_->paused = false;
-  core_->below->resume_reading();
+  if (!core_->ended) core_->below->resume_reading();
   if (core_->more_inside) core_->again.arm(core_->loop.now());
 }
 

@@ -21,10 +21,10 @@ std::shared_ptr<const tls_context> context_of(tls_settings settings) {
 struct tls_world {
   explicit tls_world(std::size_t pipe_bytes = 1 << 20) : network(pipe_bytes), dialler(network.make_transport(loop)) {
     auto opened = dialler->listen({.host = "there", .in_process = true},
-                                    [this](std::unique_ptr<byte_stream> stream) { accepted = std::move(stream); });
+                                  [this](std::unique_ptr<byte_stream> stream) { accepted = std::move(stream); });
     listening = std::move(*opened);
     dialler->connect({.host = "there", .in_process = true}, std::chrono::seconds(1),
-                       [this](result<std::unique_ptr<byte_stream>> made) { dialled = std::move(*made); });
+                     [this](result<std::unique_ptr<byte_stream>> made) { dialled = std::move(*made); });
     loop.run_ready();
   }
 

@@ -75,6 +75,15 @@ const std::vector<flag>& flags() {
     out.push_back(
         number({"m", "http_port"}, [](options& to, std::int64_t value) { to.http_port = static_cast<int>(value); }));
     out.push_back(
+        number({"ms", "https_port"}, [](options& to, std::int64_t value) { to.https_port = static_cast<int>(value); }));
+    out.push_back(boolean({"tls"}, [](options& to, bool on) { to.tls_from_flags.enabled = on; }));
+    out.push_back(boolean({"tlsverify"}, [](options& to, bool on) { to.tls_from_flags.verify = on; }));
+    out.push_back(
+        text({"tlscert"}, [](options& to, const std::string& value) { to.tls_from_flags.certificate_file = value; }));
+    out.push_back(text({"tlskey"}, [](options& to, const std::string& value) { to.tls_from_flags.key_file = value; }));
+    out.push_back(
+        text({"tlscacert"}, [](options& to, const std::string& value) { to.tls_from_flags.authority_file = value; }));
+    out.push_back(
         text({"client_advertise"}, [](options& to, const std::string& value) { to.client_advertise = value; }));
     out.push_back(
         text({"ports_file_dir"}, [](options& to, const std::string& value) { to.ports_file_directory = value; }));
@@ -117,20 +126,13 @@ const std::vector<flag>& flags() {
 }
 
 // Flags of the peer for what is not built here: silence would be worse than a refusal.
-constexpr std::string_view refused[] = {"ms",
-                                        "https_port",
-                                        "s",
+constexpr std::string_view refused[] = {"s",
                                         "syslog",
                                         "r",
                                         "remote_syslog",
                                         "user",
                                         "pass",
                                         "auth",
-                                        "tls",
-                                        "tlscert",
-                                        "tlskey",
-                                        "tlsverify",
-                                        "tlscacert",
                                         "cluster",
                                         "cluster_listen",
                                         "cluster_name",
@@ -200,6 +202,14 @@ Server options:
                                      <pid> is a process id or the path of a pid file
         --client_advertise <host:port>  What clients are told as the server's address
         --ports_file_dir <dir>       Write a ports file into this directory (<program>_<pid>.ports)
+
+TLS options:
+        --tls                        Enable TLS (needs a certificate and a key)
+        --tlscert <file>             Server certificate file
+        --tlskey <file>              Private key of the server certificate
+        --tlsverify                  Demand client certificates
+        --tlscacert <file>           Issuers of client certificates
+    -ms,--https_port <port>          Use port for https monitoring
 
 Logging options:
     -l, --log <file>                 File to redirect log output

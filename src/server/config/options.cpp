@@ -15,7 +15,7 @@ result<void> check_options(const options& what) {
                                         to_go_duration(what.lame_duck_duration) + ")");
   if (what.server_name.find(' ') != std::string::npos)
     return fail(errc::config_error, "server name cannot contain spaces");
-  return {};
+  return check_websocket_options(what.websocket);
 }
 
 }  // namespace tern::server

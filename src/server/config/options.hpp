@@ -2,6 +2,9 @@
 // embedding program. Plain values; checked by check_options().
 #pragma once
 
+#include "server/config/tls_options.hpp"
+#include "server/config/websocket_options.hpp"
+
 #include <tern/base/error.hpp>
 #include <tern/base/time.hpp>
 
@@ -41,6 +44,13 @@ struct options {
   std::string in_process_name;    // a name on the in-process network to listen on; empty: none
   bool listen_on_network = true;  // false: in-process connections only
 
+  // --- how bytes come (core 1.5 to 1.7, 8) ---
+  std::optional<tls_options> tls;  // of the client port, and of https monitoring
+  bool allow_non_tls = false;
+  bool proxy_protocol = false;
+  websocket_options websocket;
+  tls_flags tls_from_flags;
+
   // --- limits ---
   std::int64_t max_connections = 65536;  // 0 or less, when asked for, admits nobody
   std::int64_t max_subscriptions = 0;    // per connection; 0: unlimited
@@ -66,6 +76,7 @@ struct options {
   // --- monitoring ---
   std::string http_host;  // empty: as host
   int http_port = 0;      // 0: none
+  int https_port = 0;     // 0: none; not both
   std::string http_base_path;
 
   // --- logging ---
