@@ -210,8 +210,8 @@ class process final : private option_source {
     const std::string path = settings_.ports_file_directory + "/" + base_name(program_) + "_" +
                              std::to_string(runtime::host::process_id()) + ".ports";
     std::string json = "{";
-    add_urls(json, "nats", "nats://", server_->client_endpoint());
-    add_urls(json, "monitoring", "http://", server_->monitor_endpoint());
+    add_urls(json, "nats", settings_.tls ? "tls://" : "nats://", server_->client_endpoint());
+    add_urls(json, "monitoring", settings_.https_port != 0 ? "https://" : "http://", server_->monitor_endpoint());
     json += "}";
     if (auto written = runtime::host::write_text_file(path, json); !written) {
       // The name that was asked for, not that of the file beside it.

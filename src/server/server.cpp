@@ -41,6 +41,7 @@ server::server(server_environment surroundings, options settings)
       started_(surroundings.loop.now()),
       config_loaded_(started_),
       context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
+      tls_handshakes_(surroundings.loop),
       closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
       lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
   if (settings_.server_name.empty()) settings_.server_name = id_;
@@ -52,10 +53,11 @@ server::~server() { stop(); }
 
 result<void> server::start() {
   log_banner();
-  if (settings_.http_port != 0) {
+  if (settings_.http_port != 0 || settings_.https_port != 0) {
     monitor_ = std::make_unique<monitor>(*this);
     if (auto opened = monitor_->open(*surroundings_.network); !opened) return opened;
-    log().info("Starting http monitor on " + monitor_->local().text());
+    log().info((settings_.https_port != 0 ? "Starting https monitor on " : "Starting http monitor on ") +
+               monitor_->local().text());
   }
   if (settings_.jetstream.enabled) {
     auto host = jetstream_host::create(*this, settings_, surroundings_.disk);
@@ -104,6 +106,12 @@ result<void> server::open_listeners() {
   }
   listener_ = std::move(*opened);
   log().info("Listening for client connections on " + listener_->local().text());
+  if (settings_.tls) {
+    log().info(settings_.allow_non_tls ? "TLS available for client connections"
+                                       : "TLS required for client connections");
+    if (settings_.tls->first == handshake_first::always)
+      log().warn("Clients that are not using \"TLS Handshake First\" option will fail to connect");
+  }
   return {};
 }
 
@@ -112,8 +120,14 @@ void server::accept(std::unique_ptr<runtime::byte_stream> stream) {
   ++total_connections_;
   const bool full = std::cmp_greater_equal(connections_.size(), std::max<std::int64_t>(0, settings_.max_connections));
   auto& place = connections_[id];
-  place = std::make_unique<connection>(context_, id, std::move(stream));
-  if (full)
+  const bool over_network = !stream->peer().in_process;
+  auto plan = plan_for_clients(settings_);
+  std::unique_ptr<connection_front> front;
+  if (over_network && plan.needed()) front = std::make_unique<connection_front>(tls_handshakes_, std::move(plan));
+  place = std::make_unique<connection>(context_, id, std::move(stream), std::move(front));
+  if (over_network && settings_.tls && !tls_rate_.take(settings_.tls->connection_rate_limit, context_.now()))
+    place->refuse_throttled();
+  else if (full)
     place->refuse_too_many();
   else
     place->start();
@@ -134,7 +148,8 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   info.max_payload = settings_.max_payload;
   info.jetstream = settings_.jetstream.enabled;
   info.client_id = to.id();
-  if (!to.peer().in_process) info.client_ip = to.peer().host;
+  if (!to.peer().in_process && to.address_is_known()) info.client_ip = to.peer().host;
+  add_listener_facts(info, settings_, to);
   info.domain = settings_.jetstream.domain;
   info.api_lvl = 5;
   info.xkey = curve_key_;

@@ -10,6 +10,7 @@
 #include "server/connection/connection.hpp"
 #include "server/monitoring/connection_report.hpp"
 #include "server/server_context.hpp"
+#include "server/transport/listening.hpp"
 
 #include <functional>
 #include <map>
@@ -80,6 +81,7 @@ class server final : private connection_owner {
   time_point started() const { return started_; }
   time_point config_loaded() const { return config_loaded_; }
   bool accepting() const { return accepting_; }
+  runtime::handshake_gate& tls_handshakes() { return tls_handshakes_; }
   const std::string& curve_key() const { return curve_key_; }
   jetstream_host* jetstream_services() { return jetstream_.get(); }
   runtime::host::logger& log() { return surroundings_.log; }
@@ -107,6 +109,8 @@ class server final : private connection_owner {
   std::string id_, curve_key_;
   time_point started_{}, config_loaded_{};
   server_context context_;
+  runtime::handshake_gate tls_handshakes_;
+  rate_limit tls_rate_;
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;

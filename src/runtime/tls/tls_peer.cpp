@@ -1,12 +1,13 @@
 #include "runtime/tls/tls_peer.hpp"
 
+#include "runtime/address.hpp"
+
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-#include <arpa/inet.h>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -99,13 +100,6 @@ std::string rfc2253(const X509_NAME* name) {
   return out;
 }
 
-std::string address_text(const ASN1_OCTET_STRING* bytes) {
-  char text[INET6_ADDRSTRLEN] = "";
-  const int family = bytes->length == 4 ? AF_INET : AF_INET6;
-  if (bytes->length != 4 && bytes->length != 16) return {};
-  return inet_ntop(family, bytes->data, text, sizeof text) != nullptr ? text : "";
-}
-
 void add_alternative_names(X509* from, tls_peer_certificate& to) {
   auto* const names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(from, NID_subject_alt_name, nullptr, nullptr));
   if (names == nullptr) return;
@@ -122,7 +116,8 @@ void add_alternative_names(X509* from, tls_peer_certificate& to) {
         to.uris.push_back(text_of(one->d.uniformResourceIdentifier));
         break;
       case GEN_IPADD:
-        to.addresses.push_back(address_text(one->d.iPAddress));
+        to.addresses.push_back(address_text({reinterpret_cast<const char*>(one->d.iPAddress->data),
+                                             static_cast<std::size_t>(one->d.iPAddress->length)}));
         break;
       default:
         break;

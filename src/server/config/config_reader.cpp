@@ -2,6 +2,7 @@
 
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
+#include "server/config/listener_options.hpp"
 #include "server/config/option_table.hpp"
 
 #include <algorithm>
@@ -27,7 +28,12 @@ struct block_reader {
   void (*read)(const config_entry&, options&, config_findings&);
 };
 constexpr block_reader blocks[] = {
-    {"", nullptr},
+    {"tls", read_tls_option},
+    {"websocket", read_websocket_option},
+    {"https", read_https_option},
+    {"https_port", read_https_port_option},
+    {"allow_non_tls", read_allow_non_tls_option},
+    {"proxy_protocol", read_proxy_protocol_option},
 };
 
 // One run over a tree. Every take_ function notes an error instead of setting when the value does not fit.

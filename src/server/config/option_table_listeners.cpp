@@ -25,6 +25,7 @@ constexpr option_info rows[] = {
     {"tls", "pinned_certs", "array", "none", honoured, applied, "SHA-256 of the public keys of the only clients that may connect"},
     {"tls", "connection_rate_limit", "number", "none", honoured, applied, "handshakes in a second"},
     {"tls", "handshake_first first immediate", "boolean, text or duration", "false", honoured, applied, "the handshake comes before INFO; `auto` or a duration: INFO after that time"},
+    {"tls", "ocsp_staple_file", "path", "none", honoured, applied, "an OCSP response (DER) that clients who ask get; ternd's own, keep it fresh with a job and reload"},
     {"tls", "ocsp_peer", "boolean or map", "false", refused, none, "OCSP is not built"},
     {"tls", "cert_store", "text", "", refused, none, "it is about Windows; use `cert_file` and `key_file`"},
     {"tls", "cert_match", "text", "", refused, none, "it is about Windows; use `cert_file` and `key_file`"},

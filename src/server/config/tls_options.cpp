@@ -3,6 +3,7 @@
 #include "base/go_duration.hpp"
 #include "runtime/host/files.hpp"
 #include "server/config/config_reader.hpp"
+#include "server/config/option_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -243,14 +244,8 @@ void tls_reader::read_key(const std::string& key, const config_entry& entry) {
     into_.connection_rate_limit = entry.value.integer;
     return;
   }
-  if (key.starts_with("cert_store") || key.starts_with("cert_match") || key == "ca_certs_match")
-    return complain(entry.value, "cert store type not implemented");
-  if (key == "ocsp_peer") {
-    // Asking a responder about each client would be network traffic of ours; only what switches it off is taken.
-    const bool off = entry.value.what == config_value::kind::boolean && !entry.value.boolean;
-    if (!off) complain(entry.value, "option \"ocsp_peer\" is not supported by this version of ternd");
-    return;
-  }
+  if (const option_info* const known = find_option("tls", key); known != nullptr)
+    return complain(entry.value, refusal_text(*known, entry.key));
   if (!entry.used_as_variable) complain(entry.value, "error parsing tls config, unknown field \"" + entry.key + "\"");
 }
 

@@ -146,7 +146,7 @@ void websocket_reader::read_key(const std::string& key, const config_entry& entr
   if (key == "advertise") return take(value, into_.advertise);
   if (key == "no_tls") return take(value, into_.no_tls);
   if (key == "same_origin") return take(value, into_.same_origin);
-  if (key == "compression") return take(value, into_.compression);
+  if (key == "compression" || key == "compress") return take(value, into_.compression);
   if (key == "allowed_origins" || key == "allowed_origin" || key == "allow_origins" || key == "allow_origin" ||
       key == "origins" || key == "origin")
     return take_origins(value);

@@ -10,6 +10,7 @@ enum class close_reason : std::uint8_t {
   client_closed,
   authentication_timeout,
   authentication_failure,
+  tls_handshake_failure,
   slow_consumer_pending,
   slow_consumer_deadline,
   write_error,
@@ -34,6 +35,8 @@ constexpr std::string_view to_word(close_reason reason) {
       return "Authentication Timeout";
     case close_reason::authentication_failure:
       return "Authentication Failure";
+    case close_reason::tls_handshake_failure:
+      return "TLS Handshake Failure";
     case close_reason::slow_consumer_pending:
       return "Slow Consumer (Pending Bytes)";
     case close_reason::slow_consumer_deadline:

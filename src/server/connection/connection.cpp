@@ -21,10 +21,12 @@ constexpr nanoseconds round_trip_valid = std::chrono::hours(1);
 
 }  // namespace
 
-connection::connection(server_context& server, std::uint64_t id, std::unique_ptr<runtime::byte_stream> stream)
+connection::connection(server_context& server, std::uint64_t id, std::unique_ptr<runtime::byte_stream> stream,
+                       std::unique_ptr<connection_front> front)
     : server_(server),
       id_(id),
       stream_(std::move(stream)),
+      front_(std::move(front)),
       output_(server.blocks),
       parser_(static_cast<std::size_t>(std::max<std::int64_t>(0, server.settings.max_control_line))),
       ping_timer_(server.loop.timers(), [this] { on_ping_timer(); }),
@@ -37,17 +39,31 @@ connection::~connection() {
 
 void connection::start() {
   if (server_.log.debug_enabled()) debug("Client connection created");
+  if (front_ && front_->begin(*this)) return;
   send_info(false);
   flush();
+  begin_protocol({});
+}
+
+// Once whatever comes before the protocol is done; INFO was sent. Timers of the protocol begin here (core 1.3).
+void connection::begin_protocol(std::string_view already_read) {
   if (phase_ != phase::open) return;
   ping_timer_.arm(server_.now() + server_.settings.ping_interval);
   stream_->on_readable([this] { on_readable(); });
+  stream_->resume_reading();
+  if (!already_read.empty()) process(already_read);
 }
 
 void connection::refuse_too_many() {
-  send_info(false);
   server_.log.error(label() + "maximum connections exceeded");
-  send_error("maximum connections exceeded");
+  refuse("maximum connections exceeded");
+}
+
+void connection::refuse_throttled() { refuse("Connection throttling is active. Please try again later."); }
+
+void connection::refuse(std::string_view error) {
+  send_info(false);
+  send_error(error);
   stream_->on_readable([this] { on_readable(); });
   close(close_reason::max_connections);
 }
@@ -359,7 +375,8 @@ void connection::close(close_reason why) {
   phase_ = phase::lingering;
   if (stalled_) std::erase(server_.stalled, this), stalled_ = false;
   const bool silent = why == close_reason::slow_consumer_pending || why == close_reason::slow_consumer_deadline ||
-                      why == close_reason::read_error || why == close_reason::write_error;
+                      why == close_reason::read_error || why == close_reason::write_error ||
+                      why == close_reason::tls_handshake_failure;
   if (silent) return finish();
   flush();
   if (phase_ != phase::lingering) return;
@@ -406,6 +423,11 @@ connection::trouble& connection::in_trouble() {
 }
 
 // --- log -----------------------------------------------------------------------------------------------------------
+
+const runtime::endpoint& connection::peer() const {
+  const connection_facts* const known = facts();
+  return known != nullptr && known->proxied_peer ? *known->proxied_peer : stream_->peer();
+}
 
 std::string connection::label() const {
   std::string out = peer().in_process ? "pipe" : peer().text();

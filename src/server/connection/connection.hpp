@@ -11,6 +11,7 @@
 #include "runtime/transport.hpp"
 #include "server/connection/subscription_table.hpp"
 #include "server/server_context.hpp"
+#include "server/transport/connection_front.hpp"
 
 #include <memory>
 #include <optional>
@@ -21,7 +22,9 @@ namespace tern::server {
 
 class connection final : public routing::receiver {
  public:
-  connection(server_context& server, std::uint64_t id, std::unique_ptr<runtime::byte_stream> stream);
+  // `front`: what is between the stream and bare TCP; may be null.
+  connection(server_context& server, std::uint64_t id, std::unique_ptr<runtime::byte_stream> stream,
+             std::unique_ptr<connection_front> front = nullptr);
   ~connection() override;
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
@@ -30,6 +33,7 @@ class connection final : public routing::receiver {
   void start();
   // Sends INFO and the error, and ends.
   void refuse_too_many();
+  void refuse_throttled();
 
   // --- routing ---
   bool deliver(routing::subscription& to, const routing::message& what) override;
@@ -51,7 +55,9 @@ class connection final : public routing::receiver {
   std::uint64_t id() const { return id_; }
   bool open() const { return phase_ == phase::open; }
   bool finished() const { return phase_ == phase::finished; }
-  const runtime::endpoint& peer() const { return stream_->peer(); }
+  const runtime::endpoint& peer() const;
+  const connection_facts* facts() const { return front_ ? &front_->facts() : nullptr; }  // null: bare TCP or a pipe
+  bool address_is_known() const { return !front_ || front_->address_is_known(); }
   const std::string& name() const { return identity_.name; }
   const std::string& language() const { return identity_.language; }
   const std::string& version() const { return identity_.version; }
@@ -66,10 +72,13 @@ class connection final : public routing::receiver {
 
  private:
   friend class protocol::server_parser;
+  friend class connection_front;
   enum class phase : std::uint8_t { open, lingering, finished };
   using verdict = protocol::verdict;
 
   // --- reading ---
+  void begin_protocol(std::string_view already_read);
+  void refuse(std::string_view error);
   void on_readable();
   void process(std::string_view bytes);
   void swallow();
@@ -142,6 +151,7 @@ class connection final : public routing::receiver {
   server_context& server_;
   const std::uint64_t id_;
   std::unique_ptr<runtime::byte_stream> stream_;
+  std::unique_ptr<connection_front> front_;
   output_queue output_;
   protocol::server_parser parser_;
   subscription_table subscriptions_;

@@ -48,6 +48,11 @@ connection_report report_on(const connection& what, std::size_t subscriptions_ma
   out.name = what.name();
   out.language = what.language();
   out.version = what.version();
+  if (const connection_facts* const facts = what.facts()) {
+    out.tls = facts->tls;
+    out.tls_first = facts->tls_first;
+    out.websocket = facts->websocket.has_value();
+  }
   what.subscriptions().each([&](const routing::subscription& one) {
     if (out.subscriptions.size() >= subscriptions_max) return;
     out.subscriptions.push_back({one.subject, one.queue, one.sid, one.delivered, one.maximum, out.id});

@@ -1,6 +1,7 @@
 // What /connz tells about a connection: taken from an open one when asked for, kept for a closed one (core 5.2).
 #pragma once
 
+#include "runtime/tls/tls_stream.hpp"
 #include "server/server_context.hpp"
 
 #include <cstdint>
@@ -30,6 +31,9 @@ struct connection_report {
   std::uint64_t stalls = 0;
   std::size_t subscription_count = 0;
   std::string name, language, version;
+  std::optional<runtime::tls_facts> tls;
+  bool tls_first = false;
+  bool websocket = false;
   std::vector<subscription_report> subscriptions;
 };
 

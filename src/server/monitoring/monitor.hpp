@@ -2,6 +2,7 @@
 // shard. Bounded: so many sessions, each with a short request, closed when idle.
 #pragma once
 
+#include "runtime/tls/tls_stream.hpp"
 #include "runtime/transport.hpp"
 
 #include <tern/base/error.hpp>
@@ -73,10 +74,12 @@ class monitor {
  private:
   class session;
   void sweep();
+  std::shared_ptr<const runtime::tls_context> https_context();
 
   server& owner_;
   std::unique_ptr<runtime::listener> listener_;
   std::vector<std::unique_ptr<session>> sessions_;
+  std::shared_ptr<const runtime::tls_context> https_context_, https_made_from_;
   std::map<std::string, std::uint64_t> request_counts_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

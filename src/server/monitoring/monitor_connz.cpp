@@ -3,6 +3,7 @@
 #include "server/monitoring/json_builder.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
+#include "server/transport/listening.hpp"
 
 #include "base/go_duration.hpp"
 
@@ -112,7 +113,7 @@ void add_subscriptions(json_builder& out, const connection_report& one, const co
 
 void add_connection(json_builder& out, const connection_report& one, const connz_request& asked, time_point now) {
   const time_point until = one.stop.value_or(now);
-  out.begin_object().field("cid", one.id).field("kind", "Client").field("type", "nats");
+  out.begin_object().field("cid", one.id).field("kind", "Client").field("type", one.websocket ? "websocket" : "nats");
   out.field("ip", one.ip).field("port", one.port);
   out.field("start", one.start).field("last_activity", one.last_activity);
   if (one.stop) out.field("stop", *one.stop);
@@ -126,6 +127,7 @@ void add_connection(json_builder& out, const connection_report& one, const connz
   out.field("subscriptions", one.subscription_count);
   out.field_unless_empty("name", one.name).field_unless_empty("lang", one.language);
   out.field_unless_empty("version", one.version);
+  add_tls_of_connection(out, one, asked.authorization);
   if (asked.authorization && !one.stop) out.field("name_tag", "$G");
   add_subscriptions(out, one, asked);
   out.end_object();

@@ -21,6 +21,7 @@ using runtime::io_state;
 constexpr std::size_t request_bytes_max = 16 << 10;
 constexpr std::size_t sessions_max = 256;
 constexpr nanoseconds idle_max = std::chrono::seconds(30);
+constexpr nanoseconds handshake_max = std::chrono::seconds(10);
 
 std::string http_date(time_point at) {
   const std::time_t seconds =
@@ -52,10 +53,26 @@ std::string_view reason_of(int status) {
 
 class monitor::session {
  public:
-  session(monitor& owner, std::unique_ptr<runtime::byte_stream> stream)
+  // With a context the stream speaks TLS.
+  session(monitor& owner, std::unique_ptr<runtime::byte_stream> stream,
+          std::shared_ptr<const runtime::tls_context> secure)
       : owner_(owner), stream_(std::move(stream)), idle_(owner.owner_.loop().timers(), [this] { end(); }) {
-    idle_.arm(owner_.owner_.loop().now() + idle_max);
-    stream_->on_readable([this] { on_readable(); });
+    runtime::shard& loop = owner_.owner_.loop();
+    if (!secure) {
+      idle_.arm(loop.now() + idle_max);
+      stream_->on_readable([this] { on_readable(); });
+      return;
+    }
+    idle_.arm(loop.now() + handshake_max);
+    auto around = std::make_unique<runtime::tls_stream>(loop, std::move(stream_), std::move(secure),
+                                                        &owner_.owner_.tls_handshakes());
+    runtime::tls_stream& tls = *around;
+    stream_ = std::move(around);
+    tls.handshake([this](result<void> outcome) {
+      if (!outcome) return end();
+      idle_.arm(owner_.owner_.loop().now() + idle_max);
+      stream_->on_readable([this] { on_readable(); });
+    });
   }
 
   bool ended() const { return ended_; }
@@ -159,6 +176,19 @@ monitor::monitor(server& owner) : owner_(owner) {}
 
 monitor::~monitor() = default;
 
+// That of the client port, as it is now, but it asks nobody for a certificate (core 5).
+std::shared_ptr<const runtime::tls_context> monitor::https_context() {
+  const options& settings = owner_.settings();
+  if (settings.https_port == 0 || !settings.tls) return nullptr;
+  if (https_made_from_ == settings.tls->context) return https_context_;
+  tls_options plain = *settings.tls;
+  plain.verify = false;
+  plain.pinned_keys.clear();
+  if (load_tls_files(plain)) https_context_ = plain.context;
+  https_made_from_ = settings.tls->context;
+  return https_context_;
+}
+
 void monitor::sweep() {
   std::erase_if(sessions_, [](const std::unique_ptr<session>& one) { return one->ended(); });
 }
@@ -166,10 +196,17 @@ void monitor::sweep() {
 result<void> monitor::open(runtime::transport& network) {
   const options& settings = owner_.settings();
   const std::string host = settings.http_host.empty() ? settings.host : settings.http_host;
-  const auto port = static_cast<std::uint16_t>(settings.http_port == ephemeral_port ? 0 : settings.http_port);
+  const int wanted = settings.https_port != 0 ? settings.https_port : settings.http_port;
+  if (settings.http_port != 0 && settings.https_port != 0)
+    return fail(errc::io_error, "Can't start monitoring: can't specify both HTTP (" +
+                                    std::to_string(settings.http_port) + ") and HTTPs (" +
+                                    std::to_string(settings.https_port) + ") ports");
+  if (settings.https_port != 0 && !settings.tls)
+    return fail(errc::io_error, "Can't start monitoring: TLS cert and key required for HTTPS");
+  const auto port = static_cast<std::uint16_t>(wanted == ephemeral_port ? 0 : wanted);
   auto opened = network.listen({.host = host, .port = port}, [this](std::unique_ptr<runtime::byte_stream> stream) {
     if (sessions_.size() >= sessions_max) return stream->close();
-    sessions_.push_back(std::make_unique<session>(*this, std::move(stream)));
+    sessions_.push_back(std::make_unique<session>(*this, std::move(stream), https_context()));
   });
   if (!opened) return fail(errc::io_error, "can't listen to the monitor port: " + opened.error().context());
   listener_ = std::move(*opened);

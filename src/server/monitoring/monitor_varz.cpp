@@ -3,6 +3,7 @@
 #include "server/monitoring/json_builder.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
+#include "server/transport/listening.hpp"
 
 #include "protocol/info.hpp"
 #include "runtime/host/process.hpp"
@@ -37,15 +38,18 @@ void add_limits(json_builder& out, server& from) {
   out.field("ping_interval", settings.ping_interval.count()).field("ping_max", settings.ping_max);
   out.field("http_host", settings.http_host.empty() ? settings.host : settings.http_host);
   const runtime::endpoint* monitor = from.monitor_endpoint();
-  out.field("http_port", monitor != nullptr ? static_cast<int>(monitor->port) : settings.http_port);
-  out.field("http_base_path", settings.http_base_path).field("https_port", 0).field("auth_timeout", 2);
+  const bool secure = settings.https_port != 0;
+  const int port = monitor != nullptr ? static_cast<int>(monitor->port) : settings.http_port;
+  out.field("http_port", secure ? 0 : port);
+  out.field("http_base_path", settings.http_base_path).field("https_port", secure ? port : 0).field("auth_timeout", 2);
   out.field("max_control_line", settings.max_control_line).field("max_payload", settings.max_payload);
   out.field("max_pending", settings.max_pending);
   for (const char* other : {"cluster", "gateway", "leaf", "mqtt", "websocket"}) out.begin_object(other).end_object();
   out.begin_object("jetstream");
   if (from.jetstream_services() != nullptr) out.raw({}, jetstream_summary(from, false));
   out.end_object();
-  out.field("tls_timeout", 2).field("write_deadline", settings.write_deadline.count());
+  add_tls_of_varz(out, settings);
+  out.field("write_deadline", settings.write_deadline.count());
 }
 
 void add_figures(json_builder& out, server& from) {
