@@ -76,6 +76,7 @@ class server final : private connection_owner {
   runtime::shard& loop() { return context_.loop; }
   const server_context& context() const { return context_; }
   const std::map<std::uint64_t, std::unique_ptr<connection>>& connections() const { return connections_; }
+  const monitor* http_monitor() const { return monitor_.get(); }
   const closed_connections& closed() const { return closed_; }
   std::uint64_t total_connections() const { return total_connections_; }
   time_point started() const { return started_; }

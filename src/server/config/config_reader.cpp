@@ -303,7 +303,7 @@ void reader::feature_flags(const config_entry& entry) {
     if (!take_bool(flag.value, on)) continue;
     into_.feature_flags[flag.key] = on;
     findings_.without_effect.push_back(flag.value.place.text() + ": feature flag \"" + flag.key +
-                                       "\" is not known to this version of ternd");
+                                       "\" changes nothing in this version of ternd");
   }
 }
 

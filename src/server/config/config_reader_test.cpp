@@ -61,7 +61,7 @@ TEST(config_reader, names_what_has_no_effect_and_checks_it_all_the_same) {
   EXPECT_THAT(got.findings.errors, IsEmpty());
   EXPECT_THAT(got.findings.without_effect,
               ElementsAre("f:1:0: option \"prof_block_rate\" has no effect: it is about Go's runtime",
-                          "f:2:17: feature flag \"x\" is not known to this version of ternd",
+                          "f:2:17: feature flag \"x\" changes nothing in this version of ternd",
                           "f:3:13: option \"unique_tag\" has no effect: it places replicas in a cluster"));
   for (const char* text :
        {"feature_flags: 5", "prof_block_rate: x", "max_payload: 3000000000", "max_control_line: 3000000000",

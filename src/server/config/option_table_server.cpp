@@ -65,7 +65,7 @@ constexpr option_info rows[] = {
     {"", "http_base_path", "text", "none", honoured, fixed, "before every path"},
     {"", "server_tags", "text or array", "none", honoured, applied, "shown in `/varz` and in `$SYS`; lower case"},
     {"", "server_metadata", "map of texts", "none", honoured, applied, "shown in `/varz` and in `$SYS`"},
-    {"", "feature_flags", "map of booleans", "none", honoured, fixed, "the peer's flags that switch a behaviour; a flag that is not known is warned about"},
+    {"", "feature_flags", "map of booleans", "none", honoured, fixed, "the peer's flags that switch a behaviour: shown in `/varz`; none changes anything here, which is warned about"},
     {"", "prof_port", "number", "none", refused, none, "it serves profiles of Go's runtime; profile with `perf`"},
     {"", "prof_block_rate", "number", "", without_effect, none, "it is about Go's runtime"},
     // --- JetStream ---

@@ -18,4 +18,14 @@ result<void> check_options(const options& what) {
   return check_websocket_options(what.websocket);
 }
 
+std::map<std::string, bool> feature_flags_of(const options& what) {
+  std::map<std::string, bool> out = {{"js_ack_fc_v2", false},
+                                     {"js_api_reply_v2", false},
+                                     {"js_raft_delete_range", true},
+                                     {"js_snapshot_sources", false}};
+  for (const auto& [flag, on] : what.feature_flags)
+    if (const auto known = out.find(flag); known != out.end()) known->second = on;
+  return out;
+}
+
 }  // namespace tern::server

@@ -107,6 +107,9 @@ struct options {
 // The checks that involve several options, with the peer's texts.
 result<void> check_options(const options& what);
 
+// The peer's feature flags, as far as they are about one server, with what the options say of them.
+std::map<std::string, bool> feature_flags_of(const options& what);
+
 // How many of a connection's unsent bytes make its publishers wait.
 constexpr std::int64_t stall_threshold(const options& what) { return what.max_pending / 4 * 3; }
 

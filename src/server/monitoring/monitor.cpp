@@ -45,25 +45,8 @@ constexpr link links[] = {
     {"/raftz", "Raft Groups"}, {"/healthz", "Health Probe"},   {"/debug/vars", "Expvar"},
 };
 
-http_answer empty_links(server& from, std::string_view count, std::string_view list, bool with_name) {
-  json_builder out;
-  out.begin_object().field("server_id", from.id());
-  if (with_name) out.field("server_name", from.name());
-  out.field("now", from.loop().now()).field(count, 0).begin_array(list).end_array().end_object();
-  return http_answer::json(out.text());
-}
-
-http_answer gatewayz(server& from) {
-  json_builder out;
-  out.begin_object().field("server_id", from.id()).field("now", from.loop().now());
-  out.begin_object("outbound_gateways").end_object().begin_object("inbound_gateways").end_object().end_object();
-  return http_answer::json(out.text());
-}
-
-http_answer debug_vars() {
-  http_answer out = http_answer::text(200, "{\n\"cmdline\": [],\n\"memstats\": {}\n}\n");
-  out.content_type = "application/json; charset=utf-8";
-  return out;
+http_answer of(const endpoint_answer& answer) {
+  return answer.good() ? http_answer::json(answer.body) : http_answer::text(answer.status, answer.body);
 }
 
 }  // namespace
@@ -142,32 +125,55 @@ http_answer monitor::answer(std::string_view target) {
   }
   if (path.empty()) path = "/";
   if (path == "/subscriptionsz") path = "/subsz";
-  const auto counted = [this, &path](http_answer out) {
-    if (out.status != 400 || path != "/connz") ++request_counts_[path];
-    return out;
+  // Counted before /varz shows the counts; a refused /connz is not counted.
+  constexpr std::string_view not_counted[] = {"/raftz", "/ipqueuesz", "/debug/vars"};
+  const bool known = path == "/" || path == "/stacksz" || path == "/metrics" ||
+                     std::ranges::find(links, std::string_view(path), &link::path) != std::end(links);
+  const bool counts = known && std::ranges::find(not_counted, path) == std::end(not_counted);
+  if (counts) ++request_counts_[path];
+  http_answer out = path == "/" ? http_answer{.status = 200,
+                                              .content_type = "text/html; charset=utf-8",
+                                              .body = page_of_links(base),
+                                              .any_origin = false}
+                                : route(path, query);
+  if (counts && out.status == 400 && path == "/connz" && --request_counts_[path] == 0) request_counts_.erase(path);
+  return out;
+}
+
+http_answer monitor::route(std::string_view path, http_query& query) {
+  // Options that do not read are refused before anything is answered.
+  const auto with = [&query](auto options, auto answer) {
+    return query.problem() ? http_answer::text(400, *query.problem()) : of(answer(options));
   };
-  if (path == "/") {
-    http_answer page{
-        .status = 200, .content_type = "text/html; charset=utf-8", .body = page_of_links(base), .any_origin = false};
-    return counted(std::move(page));
+  if (path == "/varz") return of(varz(owner_, request_counts_));
+  if (path == "/connz") return with(connz_from(query), [this](const auto& asked) { return connz(owner_, asked); });
+  if (path == "/subsz") return with(subsz_from(query), [this](const auto& asked) { return subsz(owner_, asked); });
+  if (path == "/jsz") return with(jsz_from(query), [this](const auto& asked) { return jsz(owner_, asked); });
+  if (path == "/accountz") return of(accountz(owner_, {.account = query.text("acc")}));
+  if (path == "/accstatz")
+    return with(accstatz_from(query), [this](const auto& asked) { return accstatz(owner_, asked); });
+  if (path == "/leafz") return with(leafz_from(query), [this](const auto& asked) { return leafz(owner_, asked); });
+  if (path == "/routez") return of(routez(owner_));
+  if (path == "/gatewayz") return of(gatewayz(owner_));
+  if (path == "/healthz") {
+    const healthz_options asked = healthz_from(query);
+    if (query.problem()) return http_answer::text(400, *query.problem());
+    const endpoint_answer seen = healthz(owner_, asked, false);
+    return {.status = seen.status, .body = seen.body};
   }
-  if (path == "/varz") {
-    ++request_counts_[path];
-    return varz(owner_, request_counts_);
+  if (path == "/ipqueuesz") {
+    const bool all = query.boolean("all");
+    return with(ipqueuesz_options{.all = all, .filter = query.text("queues")},
+                [this](const auto& asked) { return ipqueuesz(owner_, asked); });
   }
-  if (path == "/connz") return counted(connz(owner_, query));
-  if (path == "/subsz") return counted(subsz(owner_, query));
-  if (path == "/healthz") return counted(healthz(owner_, query));
-  if (path == "/jsz") return counted(jsz(owner_, query));
-  if (path == "/accountz") return counted(accountz(owner_, query));
-  if (path == "/accstatz") return counted(accstatz(owner_, query));
-  if (path == "/routez") return counted(empty_links(owner_, "num_routes", "routes", true));
-  if (path == "/leafz") return counted(empty_links(owner_, "leafnodes", "leafs", false));
-  if (path == "/gatewayz") return counted(gatewayz(owner_));
   if (path == "/raftz") return http_answer::text(404, "No Raft nodes registered");
-  if (path == "/ipqueuesz") return http_answer::json("{}");
-  if (path == "/stacksz") return counted(http_answer::text(200, "one thread: the event loop\n"));
-  if (path == "/debug/vars") return debug_vars();
+  if (path == "/stacksz") return http_answer::text(200, "one thread: the event loop\n");
+  if (path == "/debug/vars") {
+    http_answer out = of(expvarz(owner_));
+    out.content_type = "application/json; charset=utf-8";
+    out.any_origin = false;
+    return out;
+  }
   return http_answer::text(404, "404 page not found\n");
 }
 
@@ -178,63 +184,6 @@ std::string page_of_links(std::string_view base_path) {
     out.append(one.title).append("</a><br/>\n");
   }
   return out + "</body>\n</html>\n";
-}
-
-std::string indented(std::string_view json) {
-  std::string out;
-  std::size_t depth = 0;
-  bool in_text = false;
-  const auto new_line = [&out, &depth] { out.append("\n").append(depth * 2, ' '); };
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    const char letter = json[at];
-    if (in_text) {
-      out += letter;
-      if (letter == '\\')
-        out += json[++at];
-      else if (letter == '"')
-        in_text = false;
-      continue;
-    }
-    const char next = at + 1 < json.size() ? json[at + 1] : '\0';
-    switch (letter) {
-      case '"':
-        in_text = true, out += letter;
-        break;
-      case '{':
-      case '[':
-        out += letter;
-        if (next == '}' || next == ']')
-          out += next, ++at;
-        else
-          ++depth, new_line();
-        break;
-      case '}':
-      case ']':
-        --depth, new_line(), out += letter;
-        break;
-      case ',':
-        out += letter, new_line();
-        break;
-      case ':':
-        out.append(": ");
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
-
-std::string friendly_uptime(nanoseconds value) {
-  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(value).count();
-  std::string out;
-  constexpr std::pair<std::int64_t, char> units[] = {{365 * 86400, 'y'}, {86400, 'd'}, {3600, 'h'}, {60, 'm'}};
-  for (const auto& [length, letter] : units) {
-    if (seconds < length && out.empty()) continue;
-    out.append(std::to_string(seconds / length)) += letter;
-    seconds %= length;
-  }
-  return out.append(std::to_string(seconds)) += 's';
 }
 
 }  // namespace tern::server

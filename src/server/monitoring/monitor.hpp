@@ -4,6 +4,7 @@
 
 #include "runtime/tls/tls_stream.hpp"
 #include "runtime/transport.hpp"
+#include "server/monitoring/endpoints.hpp"
 
 #include <tern/base/error.hpp>
 
@@ -47,16 +48,14 @@ class http_query {
   std::optional<std::string> problem_;
 };
 
-// One endpoint each; monitor::answer() routes to them.
-http_answer varz(server& from, const std::map<std::string, std::uint64_t>& request_counts);
-http_answer connz(server& from, http_query& query);
-http_answer subsz(server& from, http_query& query);
-http_answer healthz(server& from, http_query& query);
-http_answer jsz(server& from, http_query& query);
-http_answer accountz(server& from, http_query& query);
-http_answer accstatz(server& from, http_query& query);
-std::string jetstream_summary(server& from, bool with_totals);  // members of /varz's and /jsz's objects
-std::string friendly_uptime(nanoseconds value);                 // "1d2h3m4s"
+// The options of an endpoint as its parameters tell them; what does not read is noted in the query.
+connz_options connz_from(http_query& query);
+subsz_options subsz_from(http_query& query);
+accstatz_options accstatz_from(http_query& query);
+leafz_options leafz_from(http_query& query);
+jsz_options jsz_from(http_query& query);
+healthz_options healthz_from(http_query& query);
+
 std::string page_of_links(std::string_view base_path);
 
 class monitor {
@@ -70,11 +69,13 @@ class monitor {
   const runtime::endpoint& local() const { return listener_->local(); }
   // `target` as it stands in the request.
   http_answer answer(std::string_view target);
+  const std::map<std::string, std::uint64_t>& request_counts() const { return request_counts_; }
 
  private:
   class session;
   void sweep();
   std::shared_ptr<const runtime::tls_context> https_context();
+  http_answer route(std::string_view path, http_query& query);
 
   server& owner_;
   std::unique_ptr<runtime::listener> listener_;

@@ -1,8 +1,8 @@
 // /subsz, /accountz and /accstatz: interest and accounts (core 5).
 #include "server/connection/connection.hpp"
 #include "server/jetstream_host.hpp"
+#include "server/monitoring/endpoints.hpp"
 #include "server/monitoring/json_builder.hpp"
-#include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
 
 #include "protocol/subject.hpp"
@@ -36,15 +36,14 @@ void add_traffic(json_builder& out, std::string_view key, std::uint64_t messages
 
 }  // namespace
 
-http_answer subsz(server& from, http_query& query) {
-  const bool list = query.boolean("subs");
-  const std::int64_t offset = std::max<std::int64_t>(0, query.integer("offset"));
-  std::int64_t limit = query.integer("limit");
-  if (limit <= 0) limit = 1024;
-  const std::string account = query.text("acc"), test = query.text("test");
+endpoint_answer subsz(server& from, const subsz_options& asked) {
+  constexpr std::int64_t default_limit = 1024;
+  const std::int64_t offset = std::max<std::int64_t>(0, asked.offset);
+  const std::int64_t limit = asked.limit > 0 ? asked.limit : default_limit;
+  const std::string& account = asked.account;
+  const std::string& test = asked.test;
   if (!test.empty() && !protocol::is_valid_literal(test))
-    query.refuse("invalid test subject, must be valid publish subject: " + test);
-  if (query.problem()) return http_answer::text(400, *query.problem());
+    return endpoint_answer::refusal("invalid test subject, must be valid publish subject: " + test);
 
   routing::account& global = from.global_account();
   const bool known = account.empty() || account == global.name();
@@ -52,7 +51,7 @@ http_answer subsz(server& from, http_query& query) {
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now());
   add_statistics(out, known ? global.statistics() : routing::interest_statistics{});
   std::vector<const routing::subscription*> found;
-  if (list && known) {
+  if (asked.subscriptions && known) {
     global.for_each_subscription([&](const routing::subscription& one) {
       if (test.empty() || protocol::subject_matches(one.subject, test)) found.push_back(&one);
     });
@@ -74,20 +73,20 @@ http_answer subsz(server& from, http_query& query) {
     out.end_array();
   }
   out.end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
-http_answer accountz(server& from, http_query& query) {
-  const std::string account = query.text("acc");
+endpoint_answer accountz(server& from, const accountz_options& asked) {
+  const std::string& account = asked.account;
   routing::account& global = from.global_account();
   if (!account.empty() && account != global.name() && account != system_account)
-    return http_answer::text(400, "Account " + account + " does not exist");
+    return endpoint_answer::refusal("Account " + account + " does not exist");
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now());
   out.field("system_account", system_account);
   if (account.empty()) {
     out.begin_array("accounts").element(global.name()).element(system_account).end_array().end_object();
-    return http_answer::json(out.text());
+    return {.body = out.text()};
   }
   const bool is_global = account == global.name();
   out.begin_object("account_detail").field("account_name", account).field("update_time", from.started());
@@ -100,12 +99,11 @@ http_answer accountz(server& from, http_query& query) {
   out.begin_object("sublist_stats");
   add_statistics(out, seen);
   out.end_object().end_object().end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
-http_answer accstatz(server& from, http_query& query) {
-  const bool unused = query.boolean("unused");
-  if (query.problem()) return http_answer::text(400, *query.problem());
+endpoint_answer accstatz(server& from, const accstatz_options& asked) {
+  const bool unused = asked.include_unused;
   const server_context& state = from.context();
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now()).begin_array("account_statz");
@@ -122,7 +120,7 @@ http_answer accstatz(server& from, http_query& query) {
         state.slow_consumers);
   if (unused) add(system_account, 0, 0, {}, 0);
   out.end_array().end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
 }  // namespace tern::server

@@ -1,7 +1,7 @@
 // /connz: connections, open and closed (core 5, 5.2).
 #include "server/monitoring/connection_report.hpp"
+#include "server/monitoring/endpoints.hpp"
 #include "server/monitoring/json_builder.hpp"
-#include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
 #include "server/transport/listening.hpp"
 
@@ -13,17 +13,6 @@
 
 namespace tern::server {
 namespace {
-
-enum class wanted_state { open, closed, all };
-
-struct connz_request {
-  std::string sort;
-  wanted_state state = wanted_state::open;
-  bool subscriptions = false, details = false, authorization = false;
-  std::int64_t offset = 0, limit = 1024;
-  std::uint64_t id = 0;
-  std::string account, user;
-};
 
 using order = std::function<bool(const connection_report&, const connection_report&)>;
 
@@ -40,7 +29,7 @@ order ascending(Key key) {
   };
 }
 
-order order_of(const connz_request& asked, http_query& query, time_point now) {
+result<order> order_of(const connz_options& asked, time_point now) {
   const std::string& by = asked.sort;
   const auto ended = [now](const connection_report& one) { return one.stop.value_or(now); };
   if (by.empty() || by == "cid") return ascending(&connection_report::id);
@@ -56,46 +45,17 @@ order order_of(const connz_request& asked, http_query& query, time_point now) {
   if (by == "uptime") return ascending([ended](const connection_report& one) { return ended(one) - one.start; });
   if (by == "rtt") return descending(&connection_report::round_trip);
   if (by == "stop" || by == "reason") {
-    if (asked.state != wanted_state::closed) {
-      query.refuse("sort by " + by + " only valid on closed connections");
-      return {};
-    }
+    if (connection_state(asked.state) != connection_state::closed)
+      return fail(errc::invalid_argument, "sort by " + by + " only valid on closed connections");
     if (by == "stop") return descending(ended);
     return ascending([](const connection_report& one) { return to_word(*one.reason); });
   }
-  query.refuse("invalid sorting option: " + by);
-  return {};
+  return fail(errc::invalid_argument, "invalid sorting option: " + by);
 }
 
-connz_request read_request(http_query& query) {
-  connz_request out;
-  out.sort = query.text("sort");
-  const std::string subscriptions = query.text("subs");
-  out.details = subscriptions.size() == 6 && std::ranges::equal(subscriptions, std::string_view("detail"),
-                                                                [](char a, char b) { return (a | 0x20) == b; });
-  if (!out.details) out.subscriptions = query.boolean("subs");
-  out.authorization = query.boolean("auth");
-  out.user = query.text("user");
-  out.offset = std::max<std::int64_t>(0, query.integer("offset"));
-  if (const std::int64_t limit = query.integer("limit"); limit > 0) out.limit = limit;
-  out.id = query.unsigned_integer("cid");
-  if (out.id != 0) out.limit = 1;
-  out.account = query.text("acc");
-  const std::string state = query.text("state");
-  if (state.empty() || state == "open")
-    out.state = wanted_state::open;
-  else if (state == "closed")
-    out.state = wanted_state::closed;
-  else if (state == "any" || state == "all")
-    out.state = wanted_state::all;
-  else
-    query.refuse("Error decoding state for " + state);
-  return out;
-}
-
-void add_subscriptions(json_builder& out, const connection_report& one, const connz_request& asked) {
+void add_subscriptions(json_builder& out, const connection_report& one, const connz_options& asked) {
   if (one.subscriptions.empty()) return;
-  if (asked.details) {
+  if (asked.subscriptions_detail) {
     out.begin_array("subscriptions_list_detail");
     for (const subscription_report& sub : one.subscriptions) {
       out.begin_object();
@@ -111,7 +71,7 @@ void add_subscriptions(json_builder& out, const connection_report& one, const co
   }
 }
 
-void add_connection(json_builder& out, const connection_report& one, const connz_request& asked, time_point now) {
+void add_connection(json_builder& out, const connection_report& one, const connz_options& asked, time_point now) {
   const time_point until = one.stop.value_or(now);
   out.begin_object().field("cid", one.id).field("kind", "Client").field("type", one.websocket ? "websocket" : "nats");
   out.field("ip", one.ip).field("port", one.port);
@@ -127,38 +87,42 @@ void add_connection(json_builder& out, const connection_report& one, const connz
   out.field("subscriptions", one.subscription_count);
   out.field_unless_empty("name", one.name).field_unless_empty("lang", one.language);
   out.field_unless_empty("version", one.version);
-  add_tls_of_connection(out, one, asked.authorization);
-  if (asked.authorization && !one.stop) out.field("name_tag", "$G");
+  add_tls_of_connection(out, one, asked.auth);
+  if (asked.auth && !one.stop) out.field("name_tag", "$G");
   add_subscriptions(out, one, asked);
   out.end_object();
 }
 
 }  // namespace
 
-http_answer connz(server& from, http_query& query) {
-  const connz_request asked = read_request(query);
+endpoint_answer connz(server& from, const connz_options& asked) {
+  constexpr std::int64_t default_limit = 1024;
   const time_point now = from.loop().now();
-  const order sorted = order_of(asked, query, now);
-  if (query.problem()) return http_answer::text(400, *query.problem());
+  const auto sorted = order_of(asked, now);
+  if (!sorted) return endpoint_answer::refusal(sorted.error().context());
+  const auto state = static_cast<connection_state>(asked.state);
+  const std::int64_t offset = std::max<std::int64_t>(0, asked.offset);
+  const std::int64_t limit = asked.cid != 0 ? 1 : asked.limit > 0 ? asked.limit : default_limit;
 
-  const bool known_account = asked.account.empty() || asked.account == from.global_account().name();
-  const std::size_t listed = asked.subscriptions || asked.details ? std::numeric_limits<std::size_t>::max() : 0;
+  const bool known_account = asked.acc.empty() || asked.acc == from.global_account().name();
+  const bool with_subscriptions = asked.subscriptions || asked.subscriptions_detail || !asked.filter_subject.empty();
+  const std::size_t listed = with_subscriptions ? std::numeric_limits<std::size_t>::max() : 0;
   std::vector<connection_report> all;
-  if (known_account && asked.state != wanted_state::closed)
+  if (known_account && state != connection_state::closed)
     for (const auto& [id, one] : from.connections()) all.push_back(report_on(*one, listed));
   // The ring stores no account name for $G, so that a filter on it finds nothing (core 5).
-  if (asked.account.empty() && asked.state != wanted_state::open)
+  if (asked.acc.empty() && state != connection_state::open)
     all.insert(all.end(), from.closed().all().begin(), from.closed().all().end());
   const std::size_t total = all.size();
   if (!asked.user.empty()) all.clear();  // nobody has a user name
-  if (asked.id != 0) std::erase_if(all, [&asked](const connection_report& one) { return one.id != asked.id; });
-  std::ranges::stable_sort(all, sorted);
+  if (asked.cid != 0) std::erase_if(all, [&asked](const connection_report& one) { return one.id != asked.cid; });
+  std::ranges::stable_sort(all, *sorted);
 
-  const std::size_t begin = std::min(all.size(), static_cast<std::size_t>(asked.offset));
-  const std::size_t end = begin + std::min(all.size() - begin, static_cast<std::size_t>(asked.limit));
+  const std::size_t begin = std::min(all.size(), static_cast<std::size_t>(offset));
+  const std::size_t end = begin + std::min(all.size() - begin, static_cast<std::size_t>(limit));
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", now).field("num_connections", end - begin);
-  out.field("total", total).field("offset", asked.offset).field("limit", asked.limit);
+  out.field("total", total).field("offset", offset).field("limit", limit);
   if (known_account) {
     out.begin_array("connections");
     for (std::size_t at = begin; at < end; ++at) add_connection(out, all[at], asked, now);
@@ -167,7 +131,7 @@ http_answer connz(server& from, http_query& query) {
     out.raw("connections", "null");
   }
   out.end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
 }  // namespace tern::server

@@ -1,7 +1,7 @@
 // /jsz and /healthz (core 5).
 #include "server/jetstream_host.hpp"
+#include "server/monitoring/endpoints.hpp"
 #include "server/monitoring/json_builder.hpp"
-#include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
 
 #include "jetstream/consumer/consumer.hpp"
@@ -111,17 +111,16 @@ void add_account_details(json_builder& out, jetstream_host& host, const page_req
   out.end_array();
 }
 
-http_answer disabled_jsz(server& from, bool leader_only) {
-  if (leader_only) return http_answer::text(400, "filtered response: not leader");
+endpoint_answer disabled_jsz(server& from, bool leader_only) {
+  if (leader_only) return endpoint_answer::refusal("filtered response: not leader");
   json_builder out;
   out.begin_object();
   add_usage(out, {}, 0, 0, 0, 0);
   out.field("server_id", from.id()).field("now", from.loop().now()).field("disabled", true);
   out.begin_object("config").field("max_memory", 0).field("max_storage", 0).end_object();
-  out.begin_object("limits").end_object();
   for (const char* count : {"streams", "consumers", "messages", "bytes", "total"}) out.field(count, 0);
   out.end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
 bool has_consumer(const jetstream::stream& in, std::string_view name) {
@@ -136,16 +135,16 @@ struct health {
   std::string error, account, stream, consumer;
 };
 
-health check_health(server& from, http_query& query) {
+health check_health(server& from, const healthz_options& asked) {
   if (!from.accepting())
     return {500, "error", "CONNECTION", "failed to be ready for connections after 1ms: server", {}, {}, {}};
-  const std::string account = query.text("account"), stream = query.text("stream"), consumer = query.text("consumer");
+  const std::string &account = asked.account, &stream = asked.stream, &consumer = asked.consumer;
   if (account.empty() && !stream.empty())
     return {400, "error", "BAD_REQUEST", "\"account\" must not be empty when checking stream health", {}, {}, {}};
   if (stream.empty() && !consumer.empty())
     return {400, "error", "BAD_REQUEST", "\"stream\" must not be empty when checking consumer health", {}, {}, {}};
   jetstream_host* host = from.jetstream_services();
-  const bool enabled_only = query.boolean("js-enabled-only") || query.boolean("js-enabled");
+  const bool enabled_only = asked.js_enabled_only || asked.js_enabled;
   if (host == nullptr) {
     if (enabled_only && from.settings().jetstream.enabled)
       return {503, "unavailable", "JETSTREAM", "JetStream is not enabled", {}, {}, {}};
@@ -153,7 +152,7 @@ health check_health(server& from, http_query& query) {
   }
   if (const auto& failure = host->store().failure())
     return {503, "unavailable", "JETSTREAM", "JetStream cannot write: " + failure->message(), {}, {}, {}};
-  if (enabled_only || query.boolean("js-server-only") || query.boolean("js-meta-only")) return {};
+  if (enabled_only || asked.js_server_only || asked.js_meta_only) return {};
   const jetstream::engine& engine = host->engine();
   for (const auto& one : engine.unavailable())
     if (account.empty() || (account == one.account && (stream.empty() || stream == one.name)))
@@ -186,7 +185,7 @@ health check_health(server& from, http_query& query) {
 
 }  // namespace
 
-std::string jetstream_summary(server& from, bool) {
+std::string jetstream_summary(server& from) {
   const jetstream_host& host = *from.jetstream_services();
   const jetstream::usage total = host.engine().total();
   json_builder out;
@@ -198,21 +197,13 @@ std::string jetstream_summary(server& from, bool) {
   return out.text();
 }
 
-http_answer jsz(server& from, http_query& query) {
-  wanted_details wanted;
-  wanted.consumers = query.boolean("consumers");
-  wanted.streams = query.boolean("streams") || wanted.consumers;
-  wanted.config = query.boolean("config");
-  const bool leader_only = query.boolean("leader-only");
-  const bool with_accounts = query.boolean("accounts");
-  wanted.direct_consumers = query.boolean("direct-consumers") && wanted.consumers;
-  const bool raft = query.boolean("raft");
-  query.boolean("stream-leader-only");
-  const std::int64_t offset = query.integer("offset"), limit = query.integer("limit");
-  const std::string account = query.text("acc");
-  if (query.problem()) return http_answer::text(400, *query.problem());
+endpoint_answer jsz(server& from, const jsz_options& asked) {
+  const wanted_details wanted = {.streams = asked.streams || asked.consumer,
+                                 .consumers = asked.consumer,
+                                 .direct_consumers = asked.direct_consumer && asked.consumer,
+                                 .config = asked.config};
   jetstream_host* host = from.jetstream_services();
-  if (host == nullptr) return disabled_jsz(from, leader_only);
+  if (host == nullptr) return disabled_jsz(from, asked.leader_only);
 
   const jetstream::usage total = host->engine().total();
   const std::vector<jetstream::account_usage> accounts = host->engine().accounts();
@@ -225,38 +216,39 @@ http_answer jsz(server& from, http_query& query) {
   out.field("streams", total.streams).field("consumers", total.consumers).field("messages", total.messages);
   out.field("bytes", total.bytes);
   // The only server leads everything.
-  if (raft) {
+  if (asked.raft) {
     out.field_unless_empty("streams_leader", total.streams);
     out.field_unless_empty("consumers_leader", total.consumers);
   }
   out.field("total", accounts.size());
-  if (with_accounts || wanted.streams || !account.empty())
-    add_account_details(out, *host, {account, offset, limit}, wanted);
+  if (asked.accounts || wanted.streams || !asked.account.empty())
+    add_account_details(out, *host, {asked.account, asked.offset, asked.limit}, wanted);
   out.end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
-http_answer healthz(server& from, http_query& query) {
-  const bool details = query.boolean("details");
-  const health seen = check_health(from, query);
-  if (query.problem()) return http_answer::text(400, *query.problem());
+endpoint_answer healthz(server& from, const healthz_options& asked, bool with_status) {
+  const health seen = check_health(from, asked);
   json_builder out;
   out.begin_object();
   if (seen.status == 200) {
     out.field("status", "ok");
-  } else if (!details) {
-    out.field("status", seen.word).field("error", seen.error);
+  } else if (!asked.details) {
+    out.field("status", seen.word);
   } else {
-    out.field("status", "error").begin_array("errors").begin_object().field("type", seen.type);
+    out.field("status", "error");
+  }
+  if (with_status) out.field("status_code", seen.status);
+  if (seen.status != 200 && !asked.details) {
+    out.field("error", seen.error);
+  } else if (seen.status != 200) {
+    out.begin_array("errors").begin_object().field("type", seen.type);
     out.field_unless_empty("account", seen.account).field_unless_empty("stream", seen.stream);
     out.field_unless_empty("consumer", seen.consumer).field("error", seen.error).end_object().end_array();
   }
   out.end_object();
   if (seen.status != 200) from.log().warn("Healthcheck failed: " + protocol::quoted(seen.error));
-  http_answer answer;
-  answer.status = seen.status;
-  answer.body = out.text();
-  return answer;
+  return {.status = seen.status, .body = out.text()};
 }
 
 }  // namespace tern::server

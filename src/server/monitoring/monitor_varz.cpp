@@ -46,7 +46,7 @@ void add_limits(json_builder& out, server& from) {
   out.field("max_pending", settings.max_pending);
   for (const char* other : {"cluster", "gateway", "leaf", "mqtt", "websocket"}) out.begin_object(other).end_object();
   out.begin_object("jetstream");
-  if (from.jetstream_services() != nullptr) out.raw({}, jetstream_summary(from, false));
+  if (from.jetstream_services() != nullptr) out.raw({}, jetstream_summary(from));
   out.end_object();
   add_tls_of_varz(out, settings);
   out.field("write_deadline", settings.write_deadline.count());
@@ -74,7 +74,7 @@ void add_figures(json_builder& out, server& from) {
 
 }  // namespace
 
-http_answer varz(server& from, const std::map<std::string, std::uint64_t>& request_counts) {
+endpoint_answer varz(server& from, const std::map<std::string, std::uint64_t>& request_counts) {
   const options& settings = from.settings();
   json_builder out;
   out.begin_object();
@@ -95,13 +95,16 @@ http_answer varz(server& from, const std::map<std::string, std::uint64_t>& reque
     for (const auto& [key, value] : settings.metadata) out.field(key, value);
     out.end_object();
   }
+  out.begin_object("feature_flags");
+  for (const auto& [flag, on] : feature_flags_of(settings)) out.field(flag, on);
+  out.end_object();
   out.field("system_account", "$SYS");
   add_kinds(out, "slow_consumer_stats", from.context().slow_consumers);
   add_kinds(out, "stale_connection_stats", from.context().stale_connections);
   out.begin_object("disk_io_wait_stats").field("waiters", 0).field("waits", 0).field("wait_time", 0);
   out.field("max_wait_time", 0).end_object();
   out.end_object();
-  return http_answer::json(out.text());
+  return {.body = out.text()};
 }
 
 }  // namespace tern::server
