@@ -46,7 +46,8 @@ class api_request : public std::enable_shared_from_this<api_request> {
   const api_operation& operation;
   environment& surroundings;
   routing::account& account;
-  std::string client;  // JSON object that describes the caller, for audits; may be empty
+  std::string client;          // JSON object that describes the caller, for audits; may be empty
+  std::string answer_headers;  // of a success; empty: none
 
   // --- answers ---
   // The complete answer, now.

@@ -91,7 +91,10 @@ class account_api final : public routing::receiver, public api_endpoint {
       ++streams->api_total;
       if (failed) ++streams->api_errors;
     }
-    if (!to.reply.empty()) account_.publish({.subject = to.reply, .payload = json});
+    if (!to.reply.empty()) {
+      const std::string_view headers = failed ? std::string_view() : std::string_view(to.answer_headers);
+      account_.publish({.subject = to.reply, .headers = headers, .payload = json});
+    }
     if (to.operation.audited && wants_advisory(account_, api_audit_subject)) audit(to, json);
   }
 

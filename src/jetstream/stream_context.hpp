@@ -5,6 +5,7 @@
 #include "jetstream/environment.hpp"
 #include "jetstream/stream/stream_config.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace tern::jetstream {
@@ -18,6 +19,7 @@ class stream_context {
   virtual routing::account& account() = 0;
   virtual environment& surroundings() = 0;
   virtual const account_limits& limits() const = 0;  // of the account
+  virtual const std::string& identity() const = 0;   // tells streams of one name apart (7.2)
 
   // A consumer acknowledged or terminated a message (or passed it, for ack none). On interest and workqueue streams the
   // message goes when nobody else needs it (jetstream 6.3, 6.4).

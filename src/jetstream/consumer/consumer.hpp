@@ -225,6 +225,7 @@ class consumer final : public routing::receiver {
   std::vector<routing::subscription*> subscriptions_;
   std::string ack_prefix_;
   std::string reply_buffer_, header_buffer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for actions that wait for the disk
 
   timer_queue::timer redelivery_timer_, pump_timer_, flush_timer_, inactivity_timer_, pin_timer_, pause_timer_;
 };

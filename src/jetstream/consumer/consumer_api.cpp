@@ -1,8 +1,10 @@
 // CONSUMER.CREATE, INFO, DELETE, NAMES, LIST, PAUSE and UNPIN (jetstream 12, 17).
 #include "jetstream/consumer/consumer_checks.hpp"
 #include "jetstream/consumer/consumer_set_state.hpp"
+#include "jetstream/consumer/consumer_sourcing.hpp"
 
 #include "base/numbers.hpp"
+#include "protocol/headers.hpp"
 
 #include <algorithm>
 
@@ -143,6 +145,17 @@ std::string consumer_set::implementation::describe(const api_request& request, c
   return json;
 }
 
+// A snapshot from before the first delivery; deliveries begin behind it.
+void consumer_set::implementation::answer_and_release(api_request& request, consumer& who) {
+  request.respond_when_durable(
+      [this, still = std::weak_ptr<bool>(alive), name = who.name(), json = describe(request, who)]() mutable {
+        if (!still.expired()) {
+          if (consumer* made = find(name)) made->release();
+        }
+        return std::move(json);
+      });
+}
+
 consumer* consumer_set::implementation::find_or_refuse(api_request& request, std::string_view name) {
   if (consumer* who = find(name)) return who;
   if (const auto found = offline.find(name); found != offline.end()) {
@@ -161,6 +174,16 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
   if (auto bad = self.check_names(wanted, name, filter, legacy_durable)) return request.respond_error(*bad);
   const environment& around = self.context.surroundings();
   const consumer_surroundings limits{self.context.config(), around.settings.server_limits, self.context.limits()};
+  if (wanted.config.direct) {
+    if (auto bad = check_reader_identity(self.context, request.headers)) return request.respond_error(*bad);
+    request.answer_headers = protocol::header_builder().add(stream_identity_header, self.context.identity()).finish();
+    if (is_reader(wanted.config)) {
+      const consumer* before = self.find(wanted.config.name);
+      adapt_reader(wanted.config, self.context.config().retention, before == nullptr ? nullptr : &before->config(),
+                   self.context.surroundings().ids.random_text(made_up_name_length));
+      name = wanted.config.name;
+    }
+  }
   std::string named = name.empty() ? wanted.config.name : std::string(name);
   if (auto bad = apply_consumer_defaults(wanted.config, limits, wanted.pedantic)) return request.respond_error(*bad);
   if (auto bad = check_consumer(wanted.config, limits)) return request.respond_error(*bad);
@@ -172,21 +195,19 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
   }
   consumer* who = self.find(named);
   if (who != nullptr) {
-    if (auto bad = self.update(*who, wanted)) return request.respond_error(*bad);
+    if (who->config().sourcing) who->hold();  // its reader counts deliveries from the answer on
+    if (auto bad = self.update(*who, wanted)) {
+      who->release();
+      return request.respond_error(*bad);
+    }
+    if (who->config().sourcing) return self.answer_and_release(request, *who);
     return request.respond_when_durable(self.describe(request, *who));
   }
   if (wanted.action == create_action::update) {
     return request.respond_error(make_api_error(jetstream_errc::consumer_does_not_exist));
   }
   if (auto bad = self.create(wanted, named, who)) return request.respond_error(*bad);
-  // A snapshot from before the first delivery; deliveries begin behind it.
-  request.respond_when_durable(
-      [set = &self, alive = std::weak_ptr<bool>(self.alive), named, json = self.describe(request, *who)]() mutable {
-        if (!alive.expired()) {
-          if (consumer* made = set->find(named)) made->release();
-        }
-        return std::move(json);
-      });
+  self.answer_and_release(request, *who);
 }
 
 void consumer_set::handle_info(api_request& request, std::string_view name) {

@@ -366,7 +366,8 @@ config_problem check_consumer(const consumer_config& config, const consumer_surr
 }
 
 config_problem check_consumer_of_work_queue(const consumer_config& config) {
-  if (config.ack_policy != ack_mode::explicit_each) return problem(jetstream_errc::consumer_wq_requires_explicit_ack);
+  if (config.ack_policy != ack_mode::explicit_each && config.ack_policy != ack_mode::flow_control)
+    return problem(jetstream_errc::consumer_wq_requires_explicit_ack);
   if (config.deliver_policy != delivery_start::all) {
     return problem(jetstream_errc::consumer_wq_consumer_not_deliver_all);
   }

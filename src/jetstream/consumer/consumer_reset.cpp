@@ -1,6 +1,8 @@
 // Pausing a consumer, and setting it back (jetstream 17.1, 17.3).
 #include "jetstream/consumer/consumer.hpp"
 #include "jetstream/consumer/consumer_checks.hpp"
+#include "jetstream/consumer/consumer_sourcing.hpp"
+#include "protocol/headers.hpp"
 
 #include "base/numbers.hpp"
 
@@ -51,22 +53,26 @@ void consumer::arm_pause() {
 // --- reset ---
 
 void consumer::on_reset(const routing::message& what) {
-  const auto answer = [&](std::string_view members) {
-    if (what.reply.empty()) return;
+  // Deliveries from the new position begin behind the answer.
+  const auto answer = [&](std::string_view members, std::string headers = {}) {
     std::string json(reset_type);
     json.append(members).append("}");
-    around().store.when_durable(
-        [to = &account(), reply = std::string(what.reply), json = std::move(json)](const result<void>& durable) {
-          if (durable) to->publish({.subject = reply, .payload = json});
-        });
+    around().store.when_durable([this, alive = std::weak_ptr<bool>(alive_), reply = std::string(what.reply),
+                                 headers = std::move(headers), json = std::move(json)](const result<void>& durable) {
+      if (alive.expired()) return;
+      if (durable && !reply.empty()) account().publish({.subject = reply, .headers = headers, .payload = json});
+      if (!alive.expired()) release();
+    });
   };
   const auto refuse = [&](protocol::jetstream_errc number, std::string_view text) {
-    const protocol::api_error error = protocol::make_api_error(number, {{"err", text}});
+    const protocol::api_error error = protocol::make_api_error(number, {{"err", text}, {"msg", text}});
     std::string members(",\"error\":");
     codec::write_json(members, error);
     members.append(",\"reset_seq\":0");
     answer(members);
   };
+  if (const auto bad = check_reader_identity(owner_.stream(), what.headers))
+    return refuse(protocol::jetstream_errc::consumer_stream_identity_mismatch, owner_.stream().identity());
   reset_request wanted;
   if (what.payload.find_first_not_of(" \t\r\n") != std::string_view::npos) {
     if (auto read = codec::read_json_into(what.payload, wanted, codec::peer_lenient); !read) {
@@ -93,8 +99,8 @@ void consumer::on_reset(const routing::message& what) {
   append_members(members, info(), &server);
   members.append(",\"reset_seq\":");
   append_decimal(members, target);
-  answer(members);
-  wake_soon();
+  hold();
+  answer(members, protocol::header_builder().add(stream_identity_header, owner_.stream().identity()).finish());
 }
 
 void consumer::reset_to(storage::sequence number) {

@@ -55,6 +55,7 @@ struct consumer_set::implementation final : consumer_owner {
   std::optional<protocol::api_error> update(consumer& who, consumer_create_request& wanted);
   consumer* find_or_refuse(api_request& request, std::string_view name);
   std::string describe(const api_request& request, consumer& who);
+  void answer_and_release(api_request& request, consumer& who);
 
   stream_context& context;
   std::map<std::string, std::unique_ptr<consumer>, std::less<>> consumers;

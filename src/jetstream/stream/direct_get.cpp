@@ -94,7 +94,9 @@ void direct_reader::answer_by_subject(const routing::message& request) {
     if (!selects_nothing(body) || body.batch != 0) return send_status(request.reply, "408 Bad Request");
   }
   message_get_request what;
-  what.last_by_subj = request.subject.substr(direct_get_tokens_size + stream_.config().name.size() + 1);
+  // Behind the stream's name, which is the origin's where a mirror answers for it.
+  const std::size_t end_of_name = request.subject.find('.', direct_get_tokens_size);
+  what.last_by_subj = request.subject.substr(std::min(end_of_name, request.subject.size() - 1) + 1);
   what.no_hdr = body.no_hdr;
   answer_one(request.reply, what);
 }

@@ -17,6 +17,7 @@ struct stream::incoming {
   std::string rewritten_headers;  // the same after a time to live was raised; `known` views the block before
   std::string body;               // of a counter; owns what `payload` views then
   std::string total;              // of a counter
+  std::string counted_sources;    // of a sourced counter: what it was made of, as JSON
   std::string note;               // what the acknowledgement says beside stream and sequence
   rollup_scope rollup = rollup_scope::none;
   nanoseconds lifetime{0};  // its own, 0 when it has none

@@ -29,7 +29,8 @@ stream::stream(account_streams& owner, storage::stream_record& record, stored_st
       age_timer_(surroundings_.timers, [this] { expire(); }),
       interest_timer_(surroundings_.timers, [this] { scan_interest(); }),
       scan_timer_(surroundings_.timers, [this] { scan_more_lifetimes(); }),
-      batch_timer_(surroundings_.timers, [this] { expire_batches(); }) {
+      batch_timer_(surroundings_.timers, [this] { expire_batches(); }),
+      intake_(*this) {
   ack_prefix_ = "{\"stream\":";
   codec::write_json_string(ack_prefix_, name());
   if (!surroundings_.settings.domain.empty()) {
@@ -49,6 +50,7 @@ stream::~stream() {
   record_.set_owner(nullptr);
   for (auto* interest : subject_interest_) account().unsubscribe(interest);
   for (auto* interest : direct_interest_) account().unsubscribe(interest);
+  for (auto* interest : mirror_direct_interest_) account().unsubscribe(interest);
   owner_.open_batches() -= batches_.size();
   owner_.add_staged(config().storage, -static_cast<std::int64_t>(staged_.bytes()));
   owner_.add_used(config().storage, -static_cast<std::int64_t>(counted_bytes_));
@@ -60,6 +62,7 @@ void stream::recover() {
   consumers_.recover();
   rebuild_duplicate_window();
   load_last_message_id();
+  intake_.recover(stored_.intake);
   begin_lifetime_scan();
   repeat_roll_ups();
   enforce_everything();
@@ -70,6 +73,7 @@ void stream::open() {
   subscribe_subjects();
   subscribe_direct_get();
   arm_age_timer();
+  intake_.open();
 }
 
 void stream::subscribe_subjects() {
@@ -96,14 +100,20 @@ void stream::subscribe_direct_get() {
     direct_interest_.clear();
     return;
   }
-  const std::string subject = "$JS.API.DIRECT.GET." + name();
+  direct_interest_ = subscribe_direct_get_of(name());
+}
+
+std::vector<routing::subscription*> stream::subscribe_direct_get_of(const std::string& whose) {
+  std::vector<routing::subscription*> all;
+  const std::string subject = "$JS.API.DIRECT.GET." + whose;
   for (const auto& [pattern, tag] :
        {std::pair(subject, direct_reader::by_body), std::pair(subject + ".>", direct_reader::by_subject)}) {
     auto* made = account().subscribe(*this, pattern, direct_reader::queue);
     made->internal = true;
     made->tag = tag;
-    direct_interest_.push_back(made);
+    all.push_back(made);
   }
+  return all;
 }
 
 // From a configuration that was checked, so that creating them cannot fail.
@@ -125,11 +135,17 @@ void stream::update(stream_config next) {
   save();
   subscribe_subjects();
   subscribe_direct_get();
+  if (before.mirror != config().mirror || before.mirror_direct != config().mirror_direct) {
+    for (auto* held : mirror_direct_interest_) account().unsubscribe(held);
+    mirror_direct_interest_.clear();
+  }
+  if (before.mirror && !config().mirror) rebuild_duplicate_window();  // promoted: from now on publishers are told
   if (config().allow_msg_ttl && !before.allow_msg_ttl) begin_lifetime_scan();
   enforce_everything();
   age_timer_.disarm();
   arm_age_timer();
   consumers_.on_stream_updated();
+  intake_.adopt_config();
   if (before.retention == retention_policy::limits && config().retention == retention_policy::interest) {
     if (consumers_.size() == 0) {
       purge({});  // nobody is interested in anything
@@ -143,6 +159,7 @@ void stream::save() { record_.set_metadata(codec::to_json(stored_)); }
 
 void stream::close_for_deletion() {
   closed_ = true;
+  intake_.close(true);
   consumers_.on_stream_deleted();
   // What waits for the disk was never promised; its publishers learn that the stream is gone.
   const auto gone = protocol::make_api_error(protocol::jetstream_errc::stream_not_found);
@@ -154,6 +171,7 @@ void stream::close_for_deletion() {
 }
 
 void stream::shutdown() {
+  intake_.close(false);
   consumers_.on_server_shutdown();
   closed_ = true;
 }

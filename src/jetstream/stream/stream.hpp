@@ -15,6 +15,7 @@
 #include "jetstream/stream/message_expiry.hpp"
 #include "jetstream/stream/publish_headers.hpp"
 #include "jetstream/stream/staged_queue.hpp"
+#include "jetstream/stream/stream_intake.hpp"
 #include "jetstream/stream_context.hpp"
 #include "protocol/jetstream_error.hpp"
 #include "routing/subject_transform.hpp"
@@ -22,6 +23,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +47,7 @@ struct stored_stream {
   time_point created{};
   std::string identity;              // 8 characters, fixed from creation on
   std::uint64_t first_sequence = 0;  // first_seq of the creation; an update of it has no effect
+  intake_checkpoint intake;          // how far its sources were read
 };
 
 class stream final : public stream_context, private routing::receiver, private storage::log_owner {
@@ -80,7 +83,8 @@ class stream final : public stream_context, private routing::receiver, private s
   // --- reads ---
   const std::string& name() const { return stored_.config.name; }
   time_point created() const { return stored_.created; }
-  const std::string& identity() const { return stored_.identity; }
+  const std::string& identity() const override { return stored_.identity; }
+  const stream_intake& intake() const { return intake_; }
   std::uint64_t first_sequence() const { return stored_.first_sequence; }
   const storage::log_state& state() const { return log_.state(); }
   const storage::stream_log& log() const { return log_; }
@@ -122,7 +126,8 @@ class stream final : public stream_context, private routing::receiver, private s
   bool find_duplicate(incoming& what);
   void answer_duplicate(const incoming& what);
   staged_publish entry_for(const incoming& what) const;
-  storage::sequence reserve(const incoming& what, staged_publish entry);
+  // `stored`: when, if not now.
+  storage::sequence reserve(const incoming& what, staged_publish entry, std::optional<time_point> stored = {});
   void append(const incoming& what, storage::sequence number);
   void stage_marker(std::string_view subject, std::string_view headers, nanoseconds lifetime);
   storage::sequence last_of_subject(std::string_view subject);
@@ -134,6 +139,17 @@ class stream final : public stream_context, private routing::receiver, private s
   problem check_rollup_in_batch(const incoming& what, std::size_t index, const std::vector<std::string>& written) const;
   problem reserve_in_batch(incoming& what, std::size_t index, std::vector<std::string>& written);
   void commit_batch(std::string_view id, atomic_batch& batch, std::string_view reply);
+
+  // --- copies from mirror and sources (stream_copies.cpp) ---
+  friend class stream_intake;
+  bool has_room_for_copy() const;
+  void warn_of_lost_copy(storage::sequence number, std::string_view why);
+  std::expected<intake_result, std::string> admit_copy(incoming& what);
+  intake_result take_mirrored(const origin_message& from);
+  intake_result take_sourced(const origin_message& from, std::string_view source_header, std::string_view origin_name,
+                             std::string_view origin_subject, storage::sequence& copy);
+  bool count_sourced(incoming& what, std::string_view origin_name, std::string_view origin_subject);
+  void subscribe_mirror_direct();
 
   // --- fast batches (stream_fast_batch.cpp) ---
   void accept_fast(incoming& what);
@@ -177,6 +193,7 @@ class stream final : public stream_context, private routing::receiver, private s
 
   void subscribe_subjects();
   void subscribe_direct_get();
+  std::vector<routing::subscription*> subscribe_direct_get_of(const std::string& name);
   void make_transforms();
   void load_last_message_id();
   void repeat_roll_ups();
@@ -193,6 +210,7 @@ class stream final : public stream_context, private routing::receiver, private s
 
   std::vector<routing::subscription*> subject_interest_;
   std::vector<routing::subscription*> direct_interest_;
+  std::vector<routing::subscription*> mirror_direct_interest_;  // on the origin's subject
 
   std::optional<routing::subject_transform> transform_;
   std::optional<routing::subject_transform> republish_;
@@ -210,6 +228,7 @@ class stream final : public stream_context, private routing::receiver, private s
   struct staged_total {
     storage::sequence number = 0;
     std::string total;
+    std::string sources;  // of a sourced counter
   };
   std::unordered_map<std::uint64_t, staged_total> totals_;
   bool closed_ = false;
@@ -226,6 +245,7 @@ class stream final : public stream_context, private routing::receiver, private s
   atomic_batches batches_;
   std::map<std::string, fast_batch, std::less<>> fast_batches_;
   message_expiry expiry_;
+  stream_intake intake_;
   storage::sequence scan_from_ = 0;           // headers from here on have not been looked at; 0: all have
   storage::sequence age_from_ = 0;            // what is older never ends by age
   storage::sequence interest_scan_from_ = 0;  // 0: no scan under way

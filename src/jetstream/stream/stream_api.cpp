@@ -4,6 +4,7 @@
 #include "jetstream/advisory.hpp"
 #include "jetstream/consumer/consumer.hpp"
 #include "jetstream/stream/direct_get.hpp"
+#include "jetstream/stream/origin_checks.hpp"
 #include "jetstream/stream/stream.hpp"
 #include "jetstream/stream/stream_config_checks.hpp"
 #include "jetstream/stream/stream_info.hpp"
@@ -102,6 +103,13 @@ std::optional<protocol::api_error> check_consumers(stream& of, const consumer_li
   return make_api_error(jetstream_errc::stream_update, {{"err", "change to limits violates consumers: " + violating}});
 }
 
+std::optional<protocol::api_error> check_origins(const account_streams& in, stream_config& config) {
+  return check_visible_origins(config, [&in](std::string_view name) -> const stream_config* {
+    const stream* found = in.find(name);
+    return found == nullptr ? nullptr : &found->config();
+  });
+}
+
 // What a newer server, or we, wrote into the stored metadata (1.7, 22).
 int stored_api_level(const stream_config& config) {
   const auto found = config.metadata.find("_nats.req.level");
@@ -132,7 +140,7 @@ void create(account_streams& in, api_request& request, std::string_view name) {
   if (const auto found = check_create(in, body.config, name, existing)) return request.respond_error(*found);
   auto config = normalise_stream_config(std::move(body.config), body.pedantic, request.surroundings.settings);
   if (!config) return request.respond_error(config.error());
-  if (const auto found = refuse_unbuilt_features(*config)) return request.respond_error(*found);
+  if (const auto found = check_origins(in, *config)) return request.respond_error(*found);
   if (existing != nullptr) {
     if (*config != existing->config()) return request.respond_error(jetstream_errc::stream_name_exist);
     return request.respond_when_durable(created_answer(request, *existing));
@@ -153,7 +161,7 @@ void update(account_streams& in, api_request& request, std::string_view name) {
   stream* existing = find_or_answer(in, request, name);
   if (existing == nullptr) return;
   if (const auto found = check_stream_update(existing->config(), *config)) return request.respond_error(*found);
-  if (const auto found = refuse_unbuilt_features(*config)) return request.respond_error(*found);
+  if (const auto found = check_origins(in, *config)) return request.respond_error(*found);
   if (const auto found = in.check_reservation(*config, &existing->config())) return request.respond_error(*found);
   if (in.overlaps(config->subjects, name)) return request.respond_error(jetstream_errc::stream_subject_overlap);
   if (const auto found = check_consumers(*existing, config->consumer_limits)) return request.respond_error(*found);

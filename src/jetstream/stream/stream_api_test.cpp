@@ -82,15 +82,6 @@ TEST(stream_api, a_lenient_server_ignores_unknown_fields) {  // jetstream 1.5
   EXPECT_THAT(server.api("STREAM.CREATE.S", R"({"name":"S","storage":"memory","x":1})"), HasSubstr("did_create"));
 }
 
-TEST(stream_api, features_that_are_not_offered_are_refused_by_name) {
-  test_harness server;
-  for (const std::string_view field :
-       {R"("mirror":{"name":"O"})", R"("sources":[{"name":"O"}])", R"("allow_msg_schedules":true)"}) {
-    const std::string body = R"({"name":"S","storage":"memory",)" + std::string(field) + "}";
-    EXPECT_THAT(server.api("STREAM.CREATE.S", body), HasSubstr("not supported by this server")) << field;
-  }
-}
-
 TEST(stream_api, streams_do_not_share_subjects) {  // jetstream 3
   test_harness server;
   server.api("STREAM.CREATE.S", R"({"name":"S","storage":"memory","subjects":["a.>"]})");

@@ -63,6 +63,7 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
     }
     answer(done);
     announced_ = number;
+    intake_.on_committed(number);
     if (!log_.subject_of(number).empty()) consumers_.on_committed(number, done.subject);
     staged_.pop();
     answer_reached();
@@ -113,6 +114,7 @@ void stream::on_commit_failed(const error& why) {
   announced_ = std::min(announced_, last_sequence_);
   load_last_message_id();
   rebuild_duplicate_window();
+  intake_.on_commit_failed();
   settle_usage();
 }
 

@@ -1,6 +1,7 @@
 #include "jetstream/stream/stream_config_checks.hpp"
 
 #include "base/go_duration.hpp"
+#include "jetstream/stream/origin_checks.hpp"
 #include "protocol/subject.hpp"
 #include "routing/subject_transform.hpp"
 
@@ -222,19 +223,6 @@ problem check_republish(stream_config& config, bool pedantic) {
   return {};
 }
 
-problem check_mirror(const stream_config& config) {
-  if (!config.mirror) {
-    if (config.mirror_direct) return invalid_stream_config("stream has no mirror but does have mirror direct");
-    return {};
-  }
-  if (!is_valid_asset_name(config.mirror->name)) return make_api_error(jetstream_errc::mirror_invalid_stream_name);
-  if (!config.subjects.empty()) return make_api_error(jetstream_errc::mirror_with_subjects);
-  if (!config.sources.empty()) return make_api_error(jetstream_errc::mirror_with_sources);
-  if (config.first_seq != 0) return make_api_error(jetstream_errc::mirror_with_first_seq);
-  if (config.allow_msg_counter) return make_api_error(jetstream_errc::mirror_with_counters);
-  return {};
-}
-
 }  // namespace
 
 bool is_valid_asset_name(std::string_view name) {
@@ -256,6 +244,7 @@ std::expected<stream_config, api_error> normalise_stream_config(stream_config co
   if (!found) found = check_limits(config, pedantic);
   if (!found) found = check_duplicate_window(config, pedantic, settings.server_limits.duplicate_window);
   if (!found) found = check_mirror(config);
+  if (!found) found = check_sources(config);
   if (!found) found = check_policies(config, pedantic);
   if (!found) found = check_subjects(config);
   if (!found) found = check_transform(config);
@@ -266,16 +255,6 @@ std::expected<stream_config, api_error> normalise_stream_config(stream_config co
   config.metadata.erase("_nats.level");
   config.metadata["_nats.req.level"] = std::to_string(required_api_level(config));
   return config;
-}
-
-std::optional<api_error> refuse_unbuilt_features(const stream_config& config) {
-  const auto refuse = [](std::string_view what) {
-    return invalid_stream_config(std::string(what) + " not supported by this server");
-  };
-  if (config.mirror) return refuse("mirrors are");
-  if (!config.sources.empty()) return refuse("sources are");
-  if (config.allow_msg_schedules) return refuse("message schedules are");
-  return {};
 }
 
 std::optional<api_error> check_stream_update(const stream_config& before, stream_config& after) {

@@ -29,8 +29,6 @@ protocol::api_error invalid_stream_config(std::string_view text);
 // The configuration as it will be in force: defaults filled in, limits normalised, `_nats.req.level` in its metadata.
 std::expected<stream_config, protocol::api_error> normalise_stream_config(stream_config config, bool pedantic,
                                                                           const options& settings);
-// Features that this server knows by name and does not offer.
-std::optional<protocol::api_error> refuse_unbuilt_features(const stream_config& config);
 // Applies what a seal forces, then says what of `after` the update of `before` may not do.
 std::optional<protocol::api_error> check_stream_update(const stream_config& before, stream_config& after);
 

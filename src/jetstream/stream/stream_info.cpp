@@ -110,6 +110,7 @@ std::uint64_t append_stream_info(std::string& json, const stream& what, environm
     codec::write_json_string(json, surroundings.settings.server_name);
     json += '}';
   }
+  what.intake().append_info(json);
   append_time(json, "ts", surroundings.now());
   return matching;
 }

@@ -19,6 +19,7 @@ void stream::remove(storage::sequence number, removal_reason why, bool erase) {
     consumers_.on_removed(number, scratch_subject_, why);
   }
   expiry_.forget(number);
+  intake_.on_removed(number);
   log_.remove(number, erase);
 }
 
@@ -32,6 +33,7 @@ bool stream::delete_message(storage::sequence number, bool erase) {
 std::uint64_t stream::purge(const storage::stream_log::purge_request& what) {
   const auto removed = log_.purge(what, [this](storage::sequence number, std::string_view subject) {
     expiry_.forget(number);
+    intake_.on_removed(number);
     if (number <= announced_) consumers_.on_removed(number, subject, removal_reason::purged);
   });
   consumers_.on_purged(what.subject);
@@ -87,6 +89,7 @@ void stream::on_settled(storage::sequence number) {
   scratch_subject_ = log_.subject_of(number);
   if (scratch_subject_.empty() || consumers_.needs(number, scratch_subject_)) return;
   expiry_.forget(number);
+  intake_.on_removed(number);
   log_.remove(number);
   settle_usage();
 }

@@ -347,15 +347,15 @@ staged_publish stream::entry_for(const incoming& what) const {
 }
 
 // Takes the next sequence and a place in the staged state; append() must follow.
-storage::sequence stream::reserve(const incoming& what, staged_publish entry) {
+storage::sequence stream::reserve(const incoming& what, staged_publish entry, std::optional<time_point> stored) {
   entry.number = entry.required = ++last_sequence_;
-  last_timestamp_ = std::max(last_timestamp_, surroundings_.now());
+  last_timestamp_ = stored ? *stored : std::max(last_timestamp_, surroundings_.now());
   entry.stored = last_timestamp_;
   const std::string_view id = what.known.message_id;
   if (!id.empty() && duplicates_.window().count() > 0) duplicates_.add(id, entry.number, last_timestamp_);
   last_message_id_.assign(id);
   if (entry.record_bytes != 0) owner_.add_staged(config().storage, static_cast<std::int64_t>(entry.record_bytes));
-  if (!what.total.empty()) totals_[staged_.hash(what.subject)] = {entry.number, what.total};
+  if (!what.total.empty()) totals_[staged_.hash(what.subject)] = {entry.number, what.total, what.counted_sources};
   staged_.push(entry, what.subject, what.reply, what.note);
   return entry.number;
 }
