@@ -92,6 +92,12 @@ endpoint_answer expvarz(server& from);
 // The status is that of HTTP; the body is JSON in any case. `with_status` adds it to the document (core 6).
 endpoint_answer healthz(server& from, const healthz_options& asked, bool with_status);
 
+// For Prometheus; not JSON.
+struct metrics_options {
+  bool streams = true, consumers = true;
+};
+std::string metrics(server& from, const metrics_options& asked);
+
 std::string jetstream_summary(server& from);     // members of the object "jetstream" of /varz
 std::string friendly_uptime(nanoseconds value);  // "1d2h3m4s"
 

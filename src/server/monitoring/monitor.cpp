@@ -39,10 +39,11 @@ struct link {
   std::string_view path, title;
 };
 constexpr link links[] = {
-    {"/varz", "General"},      {"/jsz", "JetStream"},          {"/connz", "Connections"},
-    {"/accountz", "Accounts"}, {"/accstatz", "Account Stats"}, {"/subsz", "Subscriptions"},
-    {"/routez", "Routes"},     {"/leafz", "LeafNodes"},        {"/gatewayz", "Gateways"},
-    {"/raftz", "Raft Groups"}, {"/healthz", "Health Probe"},   {"/debug/vars", "Expvar"},
+    {"/varz", "General"},       {"/jsz", "JetStream"},          {"/connz", "Connections"},
+    {"/accountz", "Accounts"},  {"/accstatz", "Account Stats"}, {"/subsz", "Subscriptions"},
+    {"/routez", "Routes"},      {"/leafz", "LeafNodes"},        {"/gatewayz", "Gateways"},
+    {"/raftz", "Raft Groups"},  {"/healthz", "Health Probe"},   {"/debug/vars", "Expvar"},
+    {"/metrics", "Prometheus"},
 };
 
 http_answer of(const endpoint_answer& answer) {
@@ -165,6 +166,15 @@ http_answer monitor::route(std::string_view path, http_query& query) {
     const bool all = query.boolean("all");
     return with(ipqueuesz_options{.all = all, .filter = query.text("queues")},
                 [this](const auto& asked) { return ipqueuesz(owner_, asked); });
+  }
+  if (path == "/metrics") {
+    // How much of JetStream: `?jsz=server`, `streams` or, without it, everything.
+    const std::string level = query.text("jsz");
+    const metrics_options asked = {.streams = level != "server", .consumers = level != "server" && level != "streams"};
+    return {.status = 200,
+            .content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = metrics(owner_, asked),
+            .any_origin = false};
   }
   if (path == "/raftz") return http_answer::text(404, "No Raft nodes registered");
   if (path == "/stacksz") return http_answer::text(200, "one thread: the event loop\n");

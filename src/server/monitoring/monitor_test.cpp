@@ -128,6 +128,27 @@ TEST_F(jetstream_monitoring, health_looks_up_what_is_named_core_5) {
   EXPECT_EQ(under_test.answer("/healthz?account=$G&stream=X").status, 404);
 }
 
+TEST_F(jetstream_monitoring, metrics_have_the_names_and_labels_of_the_exporter) {
+  request("CONSUMER.DURABLE.CREATE.S.D",
+          R"({"stream_name":"S","config":{"durable_name":"D","ack_policy":"explicit","description":"a \"b\""}})");
+  const http_answer all = under_test.answer("/metrics");
+  EXPECT_EQ(all.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  const std::string id = world.under_test->id();
+  EXPECT_THAT(all.body,
+              HasSubstr("# TYPE gnatsd_varz_in_msgs gauge\ngnatsd_varz_in_msgs{server_id=\"" + id + "\"} 4\n"));
+  EXPECT_THAT(all.body, HasSubstr("gnatsd_varz_jetstream_config_max_memory{server_id=\"" + id + "\"} 1048576\n"));
+  EXPECT_THAT(all.body, HasSubstr("gnatsd_connz_num_connections{server_id=\"" + id + "\"} 1\n"));
+  EXPECT_THAT(all.body, HasSubstr("gnatsd_accstatz_current_connections{server_id=\"" + id +
+                                  "\",account=\"$G\",account_id=\"$G\",account_name=\"$G\"} 1\n"));
+  EXPECT_THAT(all.body, HasSubstr("gnatsd_healthz_status{server_id=\"" + id + "\"} 0\n"));
+  EXPECT_THAT(all.body, HasSubstr("account=\"$G\",account_id=\"$G\",stream_name=\"S\",stream_leader=\"test\","
+                                  "is_stream_leader=\"true\"} 1\n"));
+  EXPECT_THAT(all.body, HasSubstr("is_stream_leader=\"true\",consumer_name=\"D\",consumer_leader=\"test\","
+                                  "is_consumer_leader=\"true\",consumer_desc=\"a \\\"b\\\"\"} 1\n"));
+  EXPECT_THAT(under_test.answer("/metrics?jsz=streams").body, Not(HasSubstr("consumer_name")));
+  EXPECT_THAT(under_test.answer("/metrics?jsz=server").body, Not(HasSubstr("stream_name")));
+}
+
 TEST(monitor, connections_have_no_user_to_be_asked_for_core_5) {
   test_world world;
   monitor under_test(*world.under_test);
