@@ -212,6 +212,7 @@ class process final : private option_source {
     std::string json = "{";
     add_urls(json, "nats", settings_.tls ? "tls://" : "nats://", server_->client_endpoint());
     add_urls(json, "monitoring", settings_.https_port != 0 ? "https://" : "http://", server_->monitor_endpoint());
+    add_urls(json, "websocket", settings_.websocket.tls ? "wss://" : "ws://", server_->websocket_endpoint());
     json += "}";
     if (auto written = runtime::host::write_text_file(path, json); !written) {
       // The name that was asked for, not that of the file beside it.

@@ -5,6 +5,7 @@
 #include "server/jetstream_host.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/public_key.hpp"
+#include "server/websocket/websocket_door.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -93,6 +94,12 @@ result<void> server::open_listeners() {
     in_process_listener_ = std::move(*opened);
   }
   if (surroundings_.network == nullptr || !settings_.listen_on_network) return {};
+  if (settings_.websocket.port != 0) {
+    websocket_ = std::make_unique<websocket_door>(
+        context_.loop, settings_, tls_handshakes_, log(),
+        [this](auto stream, auto front) { admit(std::move(stream), std::move(front), 0); });
+    if (auto opened = websocket_->open(*surroundings_.network); !opened) return opened;
+  }
   if (settings_.port < ephemeral_port || settings_.port > 65535) {
     const std::string port = std::to_string(settings_.port);
     return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + port + ", \"listen tcp: address " +
@@ -116,16 +123,21 @@ result<void> server::open_listeners() {
 }
 
 void server::accept(std::unique_ptr<runtime::byte_stream> stream) {
+  auto plan = plan_for_clients(settings_);
+  std::unique_ptr<connection_front> front;
+  const bool over_network = !stream->peer().in_process;
+  if (over_network && plan.needed()) front = std::make_unique<connection_front>(tls_handshakes_, std::move(plan));
+  admit(std::move(stream), std::move(front), over_network && settings_.tls ? settings_.tls->connection_rate_limit : 0);
+}
+
+void server::admit(std::unique_ptr<runtime::byte_stream> stream, std::unique_ptr<connection_front> front,
+                   std::int64_t rate_limit) {
   const std::uint64_t id = ++next_id_;
   ++total_connections_;
   const bool full = std::cmp_greater_equal(connections_.size(), std::max<std::int64_t>(0, settings_.max_connections));
   auto& place = connections_[id];
-  const bool over_network = !stream->peer().in_process;
-  auto plan = plan_for_clients(settings_);
-  std::unique_ptr<connection_front> front;
-  if (over_network && plan.needed()) front = std::make_unique<connection_front>(tls_handshakes_, std::move(plan));
   place = std::make_unique<connection>(context_, id, std::move(stream), std::move(front));
-  if (over_network && settings_.tls && !tls_rate_.take(settings_.tls->connection_rate_limit, context_.now()))
+  if (!tls_rate_.take(rate_limit, context_.now()))
     place->refuse_throttled();
   else if (full)
     place->refuse_too_many();
@@ -203,8 +215,7 @@ void server::enter_lame_duck(std::move_only_function<void()> done) {
   accepting_ = false;
   lame_duck_done_ = std::move(done);
   log().info("Entering lame duck mode, stop accepting new clients");
-  listener_.reset();
-  in_process_listener_.reset();
+  close_listeners();
   if (connections_.empty()) {
     context_.loop.post([this] { lame_duck_done_(); });
     return;
@@ -235,15 +246,13 @@ void server::close_next_lame_duck_client() {
 
 void server::stop() {
   if (!turn_end_) {
-    listener_.reset();
-    in_process_listener_.reset();
+    close_listeners();
     monitor_.reset();
     return;
   }
   accepting_ = false;
   log().info("Initiating Shutdown...");
-  listener_.reset();
-  in_process_listener_.reset();
+  close_listeners();
   lame_duck_timer_.disarm();
   if (jetstream_) jetstream_->shutdown();
   while (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
@@ -251,17 +260,27 @@ void server::stop() {
   end_turn();
   jetstream_.reset();
   monitor_.reset();
+  websocket_.reset();
   turn_end_.reset();
   log().info("Server Exiting..");
 }
 
 void server::suspend() {
-  listener_.reset();
-  in_process_listener_.reset();
+  close_listeners();
   while (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
 }
 
 result<void> server::resume() { return open_listeners(); }
+
+void server::close_listeners() {
+  listener_.reset();
+  in_process_listener_.reset();
+  if (websocket_) websocket_->close();
+}
+
+const runtime::endpoint* server::websocket_endpoint() const {
+  return websocket_ && websocket_->listening() ? &websocket_->local() : nullptr;
+}
 
 const runtime::endpoint* server::monitor_endpoint() const { return monitor_ ? &monitor_->local() : nullptr; }
 

@@ -26,6 +26,7 @@ namespace tern::server {
 
 class jetstream_host;
 class monitor;
+class websocket_door;
 
 // What a server runs on. All of it outlives the server; `network`, `in_process` and `disk` may be null.
 struct server_environment {
@@ -69,6 +70,7 @@ class server final : private connection_owner {
   // Where clients and monitoring reach it, once started.
   const runtime::endpoint* client_endpoint() const { return listener_ ? &listener_->local() : nullptr; }
   const runtime::endpoint* monitor_endpoint() const;
+  const runtime::endpoint* websocket_endpoint() const;
   routing::account& global_account() { return context_.global_account; }
   jetstream::engine* jetstream();
 
@@ -96,7 +98,10 @@ class server final : private connection_owner {
 
   void log_banner();
   result<void> open_listeners();
+  void close_listeners();
   void accept(std::unique_ptr<runtime::byte_stream> stream);
+  void admit(std::unique_ptr<runtime::byte_stream> stream, std::unique_ptr<connection_front> front,
+             std::int64_t rate_limit);
   void end_turn();
   void close_next_lame_duck_client();
   result<std::unique_ptr<jetstream_host>> prepare_jetstream(const options& before, const options& after);
@@ -115,6 +120,7 @@ class server final : private connection_owner {
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;
+  std::unique_ptr<websocket_door> websocket_;
   std::map<std::uint64_t, std::unique_ptr<connection>> connections_;  // open
   std::map<std::uint64_t, std::unique_ptr<connection>> ending_;       // lingering or finished
   std::vector<std::uint64_t> finished_;                               // of ending_, to be destroyed

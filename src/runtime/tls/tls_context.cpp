@@ -180,6 +180,8 @@ void set_manners(SSL_CTX* of) {
   SSL_CTX_set_session_cache_mode(of, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(of, 1);
   SSL_CTX_set_read_ahead(of, 1);
+  // The shorter key first: as safe, and a third cheaper.
+  SSL_CTX_set_ciphersuites(of, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
   static constexpr unsigned char name[] = "tern";
   SSL_CTX_set_session_id_context(of, name, sizeof name - 1);
 }

@@ -72,7 +72,10 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
         *taken = size;
         return 1;
       });
-      BIO_meth_set_ctrl(out, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
+      BIO_meth_set_ctrl(out, [](BIO* bio, int command, long, void*) -> long {
+        if (command == BIO_CTRL_EOF) return static_cast<core*>(BIO_get_data(bio))->ended_below ? 1 : 0;
+        return command == BIO_CTRL_FLUSH ? 1 : 0;
+      });
       return out;
     }();
     return made;
@@ -97,7 +100,6 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
         BIO_set_retry_read(bio);
         return 0;
       case io_state::end_of_stream:
-        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
         ended_below = true;
         return 0;
       case io_state::failed:

@@ -160,6 +160,20 @@ TEST(tls_stream, the_end_is_told_by_close_notify) {
   EXPECT_EQ(ended, io_state::end_of_stream);
 }
 
+TEST(tls_stream, an_end_without_close_notify_is_an_end_too) {
+  tls_world world;
+  auto* const below = world.dialled.get();
+  world.handshake(context_of(world.server_settings()), context_of(world.client_settings()));
+  io_state ended = io_state::done;
+  world.server->on_readable([&] {
+    std::array<char, 64> block;
+    ended = world.server->read(block).state;
+  });
+  below->shutdown_write();
+  world.loop.run_ready();
+  EXPECT_EQ(ended, io_state::end_of_stream);
+}
+
 TEST(tls_stream, a_stream_may_go_inside_its_own_callback) {
   tls_world world;
   world.handshake(context_of(world.server_settings()), context_of(world.client_settings()));

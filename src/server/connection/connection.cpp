@@ -48,7 +48,7 @@ void connection::start() {
 // Once whatever comes before the protocol is done; INFO was sent. Timers of the protocol begin here (core 1.3).
 void connection::begin_protocol(std::string_view already_read) {
   if (phase_ != phase::open) return;
-  ping_timer_.arm(server_.now() + server_.settings.ping_interval);
+  ping_timer_.arm(server_.now() + ping_interval());
   stream_->on_readable([this] { on_readable(); });
   stream_->resume_reading();
   if (!already_read.empty()) process(already_read);
@@ -142,6 +142,7 @@ protocol::verdict connection::on_connect(std::string_view json) {
   }
   auto asked = protocol::read_connect(json, before);
   if (!asked) return verdict::bad_argument;
+  if (front_) front_->complete(*asked);
   if (!accept_connect(*asked)) return verdict::stop;
   if (verbose_) send_ok();
   return verdict::go_on;
@@ -175,7 +176,7 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
   }
   if (!std::exchange(connected_, true)) {
     round_trip_ = std::max(nanoseconds(1), server_.now() - started_);
-    const nanoseconds first = std::min(server_.settings.ping_interval, first_ping_max);
+    const nanoseconds first = std::min(ping_interval(), first_ping_max);
     const auto spread =
         static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
     ping_timer_.arm(server_.now() + first + nanoseconds(spread));
@@ -343,11 +344,17 @@ void connection::remove_all_subscriptions() {
   subscriptions_.clear();
 }
 
+nanoseconds connection::ping_interval() const {
+  const nanoseconds own = server_.settings.websocket.ping_interval;
+  const bool over_websocket = facts() != nullptr && facts()->websocket.has_value();
+  return over_websocket && own > nanoseconds(0) ? own : server_.settings.ping_interval;
+}
+
 // --- timers --------------------------------------------------------------------------------------------------------
 
 void connection::on_ping_timer() {
   const time_point now = server_.now();
-  const nanoseconds interval = server_.settings.ping_interval;
+  const nanoseconds interval = ping_interval();
   ping_timer_.arm(now + interval);
   const bool active = now - std::max(last_activity_, last_ping_from_client_) < interval;
   const bool measured = round_trip_at_ != time_point{} && now - round_trip_at_ < round_trip_valid;
@@ -370,6 +377,7 @@ void connection::close(close_reason why) {
   if (phase_ != phase::open) return;
   if (server_.log.debug_enabled()) debug("Client connection closed: " + std::string(to_word(why)));
   server_.owner.on_closing(*this, why);
+  if (front_) front_->closing(why);
   remove_all_subscriptions();
   ping_timer_.disarm();
   phase_ = phase::lingering;
@@ -430,8 +438,10 @@ const runtime::endpoint& connection::peer() const {
 }
 
 std::string connection::label() const {
+  const websocket_facts* const web = facts() != nullptr && facts()->websocket ? &*facts()->websocket : nullptr;
   std::string out = peer().in_process ? "pipe" : peer().text();
-  out.append(" - cid:").append(std::to_string(id_)).append(" - ");
+  if (web != nullptr && !web->forwarded_for.empty()) out.insert(0, web->forwarded_for + "/");
+  out.append(web != nullptr ? " - wid:" : " - cid:").append(std::to_string(id_)).append(" - ");
   if (!identity_.name.empty() || !identity_.language.empty() || !identity_.version.empty()) {
     out.append("\"v").append(identity_.version).append(":").append(identity_.language);
     if (!identity_.name.empty()) out.append(":").append(identity_.name);

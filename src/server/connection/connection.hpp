@@ -118,6 +118,7 @@ class connection final : public routing::receiver {
   void on_writable();
 
   // --- timers ---
+  nanoseconds ping_interval() const;
   void on_ping_timer();
   void stall();
   void end_stall();

@@ -1,4 +1,5 @@
 // HTTP for the monitoring port: Beast's parser over the bytes of a stream.
+#include "base/http_date.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
 
@@ -8,7 +9,6 @@
 #include <boost/beast/http/parser.hpp>
 
 #include <algorithm>
-#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -22,15 +22,6 @@ constexpr std::size_t request_bytes_max = 16 << 10;
 constexpr std::size_t sessions_max = 256;
 constexpr nanoseconds idle_max = std::chrono::seconds(30);
 constexpr nanoseconds handshake_max = std::chrono::seconds(10);
-
-std::string http_date(time_point at) {
-  const std::time_t seconds =
-      std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(at));
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[64];
-  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
-}
 
 std::string_view reason_of(int status) {
   switch (status) {

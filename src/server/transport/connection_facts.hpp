@@ -12,6 +12,7 @@
 namespace tern::server {
 
 struct websocket_facts {
+  runtime::endpoint local;  // where it was listened
   std::string path;
   std::string forwarded_for;  // the first address of X-Forwarded-For; empty: none
   // From cookies that the configuration names; they hold where CONNECT says nothing (core 8).

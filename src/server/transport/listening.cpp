@@ -30,6 +30,13 @@ opening_plan plan_for_clients(const options& settings) {
 }
 
 void add_listener_facts(protocol::server_info& to, const options& settings, const connection& whom) {
+  if (const connection_facts* const facts = whom.facts(); facts != nullptr && facts->websocket) {
+    to.host = settings.websocket.host.empty() ? settings.host : settings.websocket.host;
+    to.port = facts->websocket->local.port;
+    to.tls_required = settings.websocket.tls.has_value();
+    to.tls_verify = settings.websocket.tls && settings.websocket.tls->verify;
+    return;
+  }
   if (whom.peer().in_process || !settings.tls) return;
   to.tls_required = !settings.allow_non_tls;
   to.tls_available = settings.allow_non_tls;
