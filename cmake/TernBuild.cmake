@@ -28,6 +28,7 @@ find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+find_library(CCTZ_LIBRARY cctz REQUIRED)
 
 add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers

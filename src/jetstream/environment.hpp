@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/nuid.hpp"
+#include "base/time_zone.hpp"
 #include "base/timer_queue.hpp"
 #include "routing/account.hpp"
 #include "storage/store.hpp"
@@ -9,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace tern::jetstream {
 
@@ -69,6 +72,8 @@ struct environment {
   // JSON object that describes the client whose publish is being routed (start, host, id, acc, ...), for API audits.
   // May be empty, as may its answer.
   std::function<std::string()> describe_client = {};
+  // By IANA name, or null: for message schedules (jetstream 5.9). May be empty.
+  std::function<std::shared_ptr<const time_zone>(std::string_view)> find_time_zone = {};
 };
 
 }  // namespace tern::jetstream

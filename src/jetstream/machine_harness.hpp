@@ -34,6 +34,15 @@ class machine_harness {
     start();
   }
 
+  // Time in which the machine is off: what was due then was missed.
+  void pass_without_power(nanoseconds by) {
+    machine_.disk_state.crash(runtime::crash_loss::all_unsynced);
+    end_life();
+    machine_.stop();
+    machine_.clock.advance_to(now() + by);
+    start();
+  }
+
   std::vector<std::string> warnings;
 
   routing::account& account() { return *account_; }

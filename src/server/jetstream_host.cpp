@@ -4,6 +4,7 @@
 #include "protocol/info.hpp"
 #include "runtime/host/files.hpp"
 #include "runtime/host/process.hpp"
+#include "runtime/host/time_zones.hpp"
 #include "server/server.hpp"
 
 #include <openssl/sha.h>
@@ -47,6 +48,13 @@ jetstream::options engine_options(const server& owner, const jetstream_options& 
   if (settings.max_buffered_messages > 0)
     out.max_buffered_messages = static_cast<std::size_t>(settings.max_buffered_messages);
   if (settings.max_buffered_bytes > 0) out.max_buffered_bytes = static_cast<std::size_t>(settings.max_buffered_bytes);
+  const auto take = [](std::int64_t configured, std::uint64_t& into) {
+    if (configured > 0) into = static_cast<std::uint64_t>(configured);
+  };
+  take(settings.batch_inflight_per_stream, out.batches.max_inflight_per_stream);
+  take(settings.batch_inflight_total, out.batches.max_inflight_total);
+  take(settings.batch_messages, out.batches.max_messages);
+  if (settings.batch_timeout.count() > 0) out.batches.timeout = settings.batch_timeout;
   out.durability = settings.sync_interval ? storage::durability::written : storage::durability::synced;
   out.max_payload =
       owner.settings().max_payload < 0 ? std::numeric_limits<std::int32_t>::max() : owner.settings().max_payload;
@@ -129,7 +137,8 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
                    .timers = owner.loop().timers(),
                    .ids = ids_,
                    .now = [&loop = owner.loop()] { return loop.now(); },
-                   .warn = [&log = owner.log()](std::string text) { log.warn(text); }},
+                   .warn = [&log = owner.log()](std::string text) { log.warn(text); },
+                   .find_time_zone = &runtime::host::find_time_zone},
       engine_(std::make_unique<jetstream::engine>(environment_)),
       sync_timer_(owner.loop().timers(), [this] { on_sync_timer(); }) {}
 

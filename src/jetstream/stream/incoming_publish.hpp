@@ -15,12 +15,15 @@ struct stream::incoming {
   publish_headers known;
   std::string stored_headers;     // owns what `headers` views when something was taken out
   std::string rewritten_headers;  // the same after a time to live was raised; `known` views the block before
+  std::string scheduled_headers;  // the same after a schedule was given its roll-up
   std::string body;               // of a counter; owns what `payload` views then
   std::string total;              // of a counter
   std::string counted_sources;    // of a sourced counter: what it was made of, as JSON
   std::string note;               // what the acknowledgement says beside stream and sequence
   rollup_scope rollup = rollup_scope::none;
-  nanoseconds lifetime{0};  // its own, 0 when it has none
+  nanoseconds lifetime{0};        // its own, 0 when it has none
+  time_point schedule_due{};      // of the first run; only when it is a schedule
+  bool cancels_schedule = false;  // ends the one that its headers name
   bool raises_lifetime = false;
   bool has_bad_lifetime = false;
   bool skipped = false;                // takes a sequence and is not stored

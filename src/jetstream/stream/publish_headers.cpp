@@ -16,7 +16,7 @@ constexpr std::string_view common_prefix = "Nats-";
 constexpr std::string_view request_info = "Nats-Request-Info";
 
 using field = std::string_view publish_headers::*;
-constexpr std::array<std::pair<std::string_view, field>, 15> known_fields = {{
+constexpr std::array<std::pair<std::string_view, field>, 22> known_fields = {{
     {"Msg-Id", &publish_headers::message_id},
     {"Expected-Stream", &publish_headers::expected_stream},
     {"Expected-Last-Sequence", &publish_headers::expected_last_sequence},
@@ -31,6 +31,13 @@ constexpr std::array<std::pair<std::string_view, field>, 15> known_fields = {{
     {"Batch-Commit", &publish_headers::batch_commit},
     {"Required-Api-Level", &publish_headers::required_api_level},
     {"Schedule", &publish_headers::schedule},
+    {"Schedule-Target", &publish_headers::schedule_target},
+    {"Schedule-Source", &publish_headers::schedule_source},
+    {"Schedule-TTL", &publish_headers::schedule_ttl},
+    {"Schedule-Rollup", &publish_headers::schedule_rollup},
+    {"Schedule-Time-Zone", &publish_headers::schedule_time_zone},
+    {"Schedule-Next", &publish_headers::schedule_next},
+    {"Scheduler", &publish_headers::scheduler},
     {"Stream-Source", &publish_headers::stream_source},
 }};
 

@@ -29,6 +29,13 @@ struct publish_headers {
   std::string_view batch_commit;                            // Nats-Batch-Commit
   std::string_view required_api_level;                      // Nats-Required-Api-Level
   std::string_view schedule;                                // Nats-Schedule
+  std::string_view schedule_target;                         // Nats-Schedule-Target
+  std::string_view schedule_source;                         // Nats-Schedule-Source
+  std::string_view schedule_ttl;                            // Nats-Schedule-TTL
+  std::string_view schedule_rollup;                         // Nats-Schedule-Rollup
+  std::string_view schedule_time_zone;                      // Nats-Schedule-Time-Zone
+  std::string_view schedule_next;                           // Nats-Schedule-Next
+  std::string_view scheduler;                               // Nats-Scheduler
   std::string_view stream_source;                           // Nats-Stream-Source
   bool has_request_info = false;                            // Nats-Request-Info, which is never stored
   bool has_status = false;                                  // something behind NATS/1.0 in the first line

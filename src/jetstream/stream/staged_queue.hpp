@@ -22,7 +22,8 @@ struct staged_publish {
     duplicate,  // says the sequence of an earlier publish, when the log has reached it
   };
   kind what = kind::message;
-  bool verbatim = false;  // the note is the whole answer
+  bool verbatim = false;          // the note is the whole answer
+  bool cancels_schedule = false;  // the message names a schedule that is over
   rollup_scope rollup = rollup_scope::none;
   storage::sequence number = 0;    // that the acknowledgement names
   storage::sequence required = 0;  // the log has to reach this first
@@ -31,8 +32,9 @@ struct staged_publish {
   nanoseconds lifetime{0};          // its own time to live; 0: none; never_ends
   std::int64_t message_change = 0;  // what its commit does to the number of messages, and to bytes
   std::int64_t byte_change = 0;
-  time_point stored{};       // of a message
-  std::string_view subject;  // in the queue's memory
+  time_point stored{};        // of a message
+  time_point schedule_due{};  // when it runs for the first time; only of a schedule
+  std::string_view subject;   // in the queue's memory
   std::string_view reply;
   std::string_view note;  // what else the acknowledgement says, as JSON members
 };

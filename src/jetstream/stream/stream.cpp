@@ -28,8 +28,9 @@ stream::stream(account_streams& owner, storage::stream_record& record, stored_st
       deferred_timer_(surroundings_.timers, [this] { take_deferred(); }),
       age_timer_(surroundings_.timers, [this] { expire(); }),
       interest_timer_(surroundings_.timers, [this] { scan_interest(); }),
-      scan_timer_(surroundings_.timers, [this] { scan_more_lifetimes(); }),
+      scan_timer_(surroundings_.timers, [this] { scan_more_headers(); }),
       batch_timer_(surroundings_.timers, [this] { expire_batches(); }),
+      schedule_timer_(surroundings_.timers, [this] { run_schedules(); }),
       intake_(*this) {
   ack_prefix_ = "{\"stream\":";
   codec::write_json_string(ack_prefix_, name());
@@ -63,7 +64,7 @@ void stream::recover() {
   rebuild_duplicate_window();
   load_last_message_id();
   intake_.recover(stored_.intake);
-  begin_lifetime_scan();
+  begin_header_scan();
   repeat_roll_ups();
   enforce_everything();
 }
@@ -140,7 +141,9 @@ void stream::update(stream_config next) {
     mirror_direct_interest_.clear();
   }
   if (before.mirror && !config().mirror) rebuild_duplicate_window();  // promoted: from now on publishers are told
-  if (config().allow_msg_ttl && !before.allow_msg_ttl) begin_lifetime_scan();
+  const bool reads_more = (config().allow_msg_ttl && !before.allow_msg_ttl) ||
+                          (config().allow_msg_schedules && !before.allow_msg_schedules);
+  if (reads_more) begin_header_scan();
   enforce_everything();
   age_timer_.disarm();
   arm_age_timer();
@@ -193,13 +196,15 @@ void stream::repeat_roll_ups() {
   constexpr std::size_t bytes_max = std::size_t{32} << 20;  // well beyond what two batches hold
   if (!config().allow_rollup_hdrs || log_.state().messages == 0) return;
   std::vector<std::pair<storage::sequence, rollup_scope>> found;
+  std::vector<storage::sequence> ended;  // the last runs of schedules
   std::size_t seen = 0, bytes = 0;
   for (auto at = log_.previous_live(log_.state().last); at && seen < messages_max && bytes < bytes_max; ++seen) {
     if (const auto message = log_.load(*at)) {
       bytes += message->headers.size() + message->payload.size();
-      const std::string_view text =
-          message->headers.empty() ? std::string_view() : publish_headers::read(message->headers).rollup;
-      if (const auto scope = parse_rollup(text); scope && *scope != rollup_scope::none) found.emplace_back(*at, *scope);
+      const auto known = message->headers.empty() ? publish_headers() : publish_headers::read(message->headers);
+      if (const auto scope = parse_rollup(known.rollup); scope && *scope != rollup_scope::none)
+        found.emplace_back(*at, *scope);
+      if (config().allow_msg_schedules && known.schedule_next == "purge") ended.push_back(*at);
     }
     at = *at > 1 ? log_.previous_live(*at - 1) : std::nullopt;
   }
@@ -207,6 +212,7 @@ void stream::repeat_roll_ups() {
     const std::string subject(log_.subject_of(one->first));
     if (!subject.empty()) roll_up(one->second, subject, one->first);
   }
+  for (auto one = ended.rbegin(); one != ended.rend(); ++one) end_schedule(*one);
 }
 
 // Costs the messages within the window, not the stream.

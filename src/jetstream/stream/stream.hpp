@@ -13,6 +13,7 @@
 #include "jetstream/stream/atomic_batches.hpp"
 #include "jetstream/stream/fast_batch.hpp"
 #include "jetstream/stream/message_expiry.hpp"
+#include "jetstream/stream/message_schedules.hpp"
 #include "jetstream/stream/publish_headers.hpp"
 #include "jetstream/stream/staged_queue.hpp"
 #include "jetstream/stream/stream_intake.hpp"
@@ -116,7 +117,7 @@ class stream final : public stream_context, private routing::receiver, private s
   bool has_room(const incoming& what);
   problem check_size(const incoming& what) const;
   problem check_headers(incoming& what) const;
-  problem check_expectations(const incoming& what);
+  problem check_expectations(incoming& what);
   problem check_after_dedup(incoming& what);
   problem check_counter(const incoming& what) const;
   problem check_lifetime(incoming& what) const;
@@ -151,6 +152,18 @@ class stream final : public stream_context, private routing::receiver, private s
   bool count_sourced(incoming& what, std::string_view origin_name, std::string_view origin_subject);
   void subscribe_mirror_direct();
 
+  // --- message schedules (stream_schedules.cpp) ---
+  problem check_schedule(incoming& what);
+  problem check_cancellation(incoming& what);
+  std::shared_ptr<const time_zone> find_zone(std::string_view name) const;
+  bool is_schedule_subject(std::string_view subject, std::string_view own) const;
+  void note_schedule(storage::sequence number, time_point due);
+  void note_stored_schedule(const storage::stored_message& message, const publish_headers& known);
+  void arm_schedule_timer();
+  void run_schedules();
+  void run_schedule(storage::sequence number);
+  void end_schedule(storage::sequence number);
+
   // --- fast batches (stream_fast_batch.cpp) ---
   void accept_fast(incoming& what);
   fast_batch* find_fast_batch(const fast_control& control, std::string_view reply);
@@ -172,6 +185,7 @@ class stream final : public stream_context, private routing::receiver, private s
   // --- limits and retention (stream_limits.cpp) ---
   bool limits_remove() const { return !stored_.config.sealed; }
   void remove(storage::sequence number, removal_reason why, bool erase = false);
+  void forget(storage::sequence number);
   void enforce_subject_limit(std::string_view subject);
   void enforce_totals();
   void enforce_everything();
@@ -184,9 +198,9 @@ class stream final : public stream_context, private routing::receiver, private s
   void end_of_life(storage::sequence number);
   void leave_marker(storage::sequence number);
   void note_lifetime(storage::sequence number, time_point stored, nanoseconds lifetime);
-  void begin_lifetime_scan();
-  void scan_lifetimes(int slice);
-  void scan_more_lifetimes();
+  void begin_header_scan();
+  void scan_headers(int slice);
+  void scan_more_headers();
 
   void scan_interest();
   void settle_usage();
@@ -242,9 +256,11 @@ class stream final : public stream_context, private routing::receiver, private s
   timer_queue::timer interest_timer_;
   timer_queue::timer scan_timer_;
   timer_queue::timer batch_timer_;
+  timer_queue::timer schedule_timer_;
   atomic_batches batches_;
   std::map<std::string, fast_batch, std::less<>> fast_batches_;
   message_expiry expiry_;
+  message_schedules schedules_;
   stream_intake intake_;
   storage::sequence scan_from_ = 0;           // headers from here on have not been looked at; 0: all have
   storage::sequence age_from_ = 0;            // what is older never ends by age

@@ -160,6 +160,8 @@ stream::problem stream::check_rollup_in_batch(const incoming& what, std::size_t 
 
 // Everything a single publish is checked for; then its place in the staged state is taken.
 stream::problem stream::reserve_in_batch(incoming& what, std::size_t index, std::vector<std::string>& written) {
+  if (!config().allow_msg_ttl && !what.known.time_to_live.empty())
+    return make_api_error(jetstream_errc::message_ttl_disabled);  // a bad one too, other than on its own
   if (auto found = check_headers(what)) return found;
   if (auto found = check_in_batch(what, index, written)) return found;
   if (auto found = check_expectations(what)) return found;

@@ -54,6 +54,8 @@ void stream::on_committed(storage::sequence number, std::string_view, std::uint6
       enforce_totals();
     }
     roll_up(done.rollup, done.subject, number);
+    if (done.cancels_schedule) end_schedule(number);
+    if (done.schedule_due != time_point{} && !log_.subject_of(number).empty()) note_schedule(number, done.schedule_due);
     if (done.lifetime.count() != 0 && !log_.subject_of(number).empty())
       note_lifetime(number, done.stored, done.lifetime);
     settle_usage();
@@ -114,6 +116,7 @@ void stream::on_commit_failed(const error& why) {
   announced_ = std::min(announced_, last_sequence_);
   load_last_message_id();
   rebuild_duplicate_window();
+  if (config().allow_msg_schedules) begin_header_scan();
   intake_.on_commit_failed();
   settle_usage();
 }

@@ -96,24 +96,27 @@ void stream::note_lifetime(storage::sequence number, time_point stored, nanoseco
   }
 }
 
-// Times to live stand in the headers of stored messages: they are read again after a start, and when an update turns
-// the feature on. Nothing ends by age before its header was looked at.
-void stream::begin_lifetime_scan() {
+// Times to live and schedules stand in the headers of stored messages: they are read again after a start, and when an
+// update turns a feature on. Nothing ends by age before its header was looked at.
+void stream::begin_header_scan() {
   expiry_.clear();
+  schedules_.clear();
   age_from_ = 0;
   scan_from_ = 0;
-  if (!config().allow_msg_ttl || log_.state().messages == 0) return;
+  if ((!config().allow_msg_ttl && !config().allow_msg_schedules) || log_.state().messages == 0) return;
   scan_from_ = log_.state().first;
-  scan_lifetimes(first_scan_slice);
+  scan_headers(first_scan_slice);
 }
 
-void stream::scan_lifetimes(int slice) {
+void stream::scan_headers(int slice) {
   if (closed_ || scan_from_ == 0) return;
   auto at = log_.next_live(scan_from_);
   for (; at && slice-- > 0; at = log_.next_live(scan_from_)) {
     const auto message = log_.load(*at);
     if (message && !message->headers.empty()) {
-      const std::string_view text = publish_headers::read(message->headers).time_to_live;
+      const auto known = publish_headers::read(message->headers);
+      if (config().allow_msg_schedules) note_stored_schedule(*message, known);
+      const std::string_view text = config().allow_msg_ttl ? known.time_to_live : std::string_view();
       if (const auto lifetime = text.empty() ? std::nullopt : parse_time_to_live(text))
         note_lifetime(*at, message->timestamp, lifetime->count() == 0 ? never_ends : *lifetime);
     }
@@ -128,6 +131,6 @@ void stream::scan_lifetimes(int slice) {
   arm_age_timer();
 }
 
-void stream::scan_more_lifetimes() { scan_lifetimes(scan_slice); }
+void stream::scan_more_headers() { scan_headers(scan_slice); }
 
 }  // namespace tern::jetstream

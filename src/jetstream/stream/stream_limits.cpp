@@ -12,14 +12,20 @@ constexpr int slice_size = 4096;
 
 }  // namespace
 
+// What waits for the message, before it goes.
+void stream::forget(storage::sequence number) {
+  expiry_.forget(number);
+  schedules_.forget(number);
+  intake_.on_removed(number);
+}
+
 // Consumers hear of it first, unless they do not know the message yet.
 void stream::remove(storage::sequence number, removal_reason why, bool erase) {
   if (number <= announced_) {
     scratch_subject_ = log_.subject_of(number);
     consumers_.on_removed(number, scratch_subject_, why);
   }
-  expiry_.forget(number);
-  intake_.on_removed(number);
+  forget(number);
   log_.remove(number, erase);
 }
 
@@ -32,8 +38,7 @@ bool stream::delete_message(storage::sequence number, bool erase) {
 
 std::uint64_t stream::purge(const storage::stream_log::purge_request& what) {
   const auto removed = log_.purge(what, [this](storage::sequence number, std::string_view subject) {
-    expiry_.forget(number);
-    intake_.on_removed(number);
+    forget(number);
     if (number <= announced_) consumers_.on_removed(number, subject, removal_reason::purged);
   });
   consumers_.on_purged(what.subject);
@@ -88,8 +93,7 @@ void stream::on_settled(storage::sequence number) {
   if (config().retention == retention_policy::limits) return;
   scratch_subject_ = log_.subject_of(number);
   if (scratch_subject_.empty() || consumers_.needs(number, scratch_subject_)) return;
-  expiry_.forget(number);
-  intake_.on_removed(number);
+  forget(number);
   log_.remove(number);
   settle_usage();
 }

@@ -215,7 +215,7 @@ stream::problem stream::count(incoming& what) {
   return {};
 }
 
-stream::problem stream::check_expectations(const incoming& what) {
+stream::problem stream::check_expectations(incoming& what) {
   const publish_headers& known = what.known;
   const std::string_view other = known.expected_last_subject_sequence_subject;
   if (!known.expected_last_subject_sequence.empty()) {
@@ -226,7 +226,7 @@ stream::problem stream::check_expectations(const incoming& what) {
   }
   if (!known.expected_last_sequence.empty() && !is_sequence(known.expected_last_sequence, last_sequence_))
     return wrong_last_sequence(last_sequence_);
-  if (!known.schedule.empty()) return make_api_error(jetstream_errc::message_schedules_disabled);
+  if (auto found = check_schedule(what)) return found;
   if (!known.stream_source.empty()) return make_api_error(jetstream_errc::message_source_hdr_not_allowed);
   return {};
 }
@@ -339,11 +339,13 @@ stream::problem stream::check_discard_new(const incoming& what, staged_publish& 
 }
 
 staged_publish stream::entry_for(const incoming& what) const {
-  return {.rollup = what.rollup,
+  return {.cancels_schedule = what.cancels_schedule,
+          .rollup = what.rollup,
           .record_bytes = what.record_bytes,
           .lifetime = what.lifetime,
           .message_change = 1,
-          .byte_change = static_cast<std::int64_t>(what.record_bytes)};
+          .byte_change = static_cast<std::int64_t>(what.record_bytes),
+          .schedule_due = what.schedule_due};
 }
 
 // Takes the next sequence and a place in the staged state; append() must follow.

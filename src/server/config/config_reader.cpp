@@ -141,6 +141,7 @@ class reader {
   void jetstream(const config_entry& entry);
   void jetstream_sync_interval(const config_entry& entry);
   void jetstream_limits(const config_entry& entry);
+  void jetstream_batch_limits(const config_entry& entry);
   void read_block(std::string_view block, const config_value& tree, std::span<const rule> takes);
   void without_effect(const option_info& what, const config_entry& entry);
   void feature_flags(const config_entry& entry);
@@ -454,8 +455,20 @@ void reader::jetstream_limits(const config_entry& entry) {
       {"max_ack_pending", &reader::jetstream_integer<&jetstream_options::max_ack_pending>},
       {"max_request_batch", &reader::jetstream_integer<&jetstream_options::max_request_batch>},
       {"duplicate_window", &reader::jetstream_duration<&jetstream_options::duplicate_window>},
+      {"batch", &reader::jetstream_batch_limits},
   };
   read_block("jetstream.limits", entry.value, all);
+}
+
+void reader::jetstream_batch_limits(const config_entry& entry) {
+  if (!entry.value.is_map()) return wrong_type(entry.value, "map[string]interface {}");
+  static constexpr rule all[] = {
+      {"max_inflight_per_stream", &reader::jetstream_integer<&jetstream_options::batch_inflight_per_stream>},
+      {"max_inflight_total", &reader::jetstream_integer<&jetstream_options::batch_inflight_total>},
+      {"max_msgs", &reader::jetstream_integer<&jetstream_options::batch_messages>},
+      {"timeout", &reader::jetstream_duration<&jetstream_options::batch_timeout>},
+  };
+  read_block("jetstream.limits.batch", entry.value, all);
 }
 
 }  // namespace

@@ -36,7 +36,11 @@ constexpr option_info rows[] = {
     {"jetstream.limits", "duplicate_window", "duration", "none", honoured, applied, "longest of a stream"},
     {"jetstream.limits", "max_ha_assets", "number", "", without_effect, none, "it is about replicas in a cluster"},
     {"jetstream.limits", "default_max_consumers", "number", "1000", without_effect, none, "consumers of a stream are limited by its own `max_consumers`"},
-    {"jetstream.limits", "batch", "map", "none", refused, none, "the limits of batch publishes are fixed"},
+    {"jetstream.limits", "batch", "map", "none", honoured, fixed, "block `jetstream.limits.batch`"},
+    {"jetstream.limits.batch", "max_inflight_per_stream", "number", "50", honoured, fixed, "atomic batches of a stream that are open"},
+    {"jetstream.limits.batch", "max_inflight_total", "number", "1000", honoured, fixed, "those of all streams"},
+    {"jetstream.limits.batch", "max_msgs", "number", "1000", honoured, fixed, "messages of an atomic batch"},
+    {"jetstream.limits.batch", "timeout", "duration", "10s", honoured, fixed, "an idle batch is dropped after it"},
 };
 // clang-format on
 

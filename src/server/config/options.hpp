@@ -31,6 +31,9 @@ struct jetstream_options {
   std::int64_t max_ack_pending = -1;
   std::int64_t max_request_batch = -1;
   nanoseconds duplicate_window{0};
+  // Batch publishes; 0: the engine's own bound.
+  std::int64_t batch_inflight_per_stream = 0, batch_inflight_total = 0, batch_messages = 0;
+  nanoseconds batch_timeout{0};
   // Publishes of one stream that wait for the disk; 0: the engine's own bound.
   std::int64_t max_buffered_messages = 0, max_buffered_bytes = 0;
 };
