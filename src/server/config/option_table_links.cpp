@@ -136,10 +136,6 @@ constexpr option_info rows[] = {
     {"jetstream.tpm", "srk_password", "text", "", refused, none, with_block},
     {"jetstream.tpm", "pcr", "number", "", refused, none, with_block},
     {"jetstream.tpm", "cipher", "text", "", refused, none, with_block},
-    {"jetstream.limits.batch", "max_inflight_per_stream", "number", "", refused, none, with_block},
-    {"jetstream.limits.batch", "max_inflight_total", "number", "", refused, none, with_block},
-    {"jetstream.limits.batch", "max_msgs", "number", "", refused, none, with_block},
-    {"jetstream.limits.batch", "timeout", "duration", "", refused, none, with_block},
 };
 // clang-format on
 
