@@ -5,6 +5,7 @@
 #include "server/jetstream_host.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/public_key.hpp"
+#include "server/system/system_services.hpp"
 #include "server/websocket/websocket_door.hpp"
 
 #include <algorithm>
@@ -65,6 +66,9 @@ result<void> server::start() {
     if (!host) return std::unexpected(std::move(host).error());
     jetstream_ = std::move(*host);
   }
+  system_ = std::make_unique<system_services>(*this, context_.system_account);
+  system_->serve(context_.global_account);
+  system_->serve(context_.system_account);
   turn_end_ = context_.loop.at_turn_end([this] { end_turn(); });
   if (auto opened = open_listeners(); !opened) return opened;
   accepting_ = true;
@@ -165,12 +169,16 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   info.domain = settings_.jetstream.domain;
   info.api_lvl = 5;
   info.xkey = curve_key_;
-  info.ldm = context_.lame_duck;
+  info.ldm = context_.lame_duck || to.told_to_leave();
   if (after_connect) {
     info.connect_info = true;
     info.remote_account = context_.global_account.name();
   }
   protocol::append_info(out, info);
+}
+
+void server::on_connected(connection& what) {
+  if (system_) system_->connected(what);
 }
 
 void server::on_closing(connection& what, close_reason why) {
@@ -181,6 +189,10 @@ void server::on_closing(connection& what, close_reason why) {
   ++closings_;
   auto moved = connections_.extract(what.id());
   if (moved) ending_.insert(std::move(moved));
+  if (system_ && what.connected())
+    system_->disconnected(what, why);
+  else if (system_)
+    system_->refused(what, why);
 }
 
 void server::on_finished(connection& what) { finished_.push_back(what.id()); }
@@ -192,7 +204,9 @@ void server::end_turn() {
   bool quiet = false;
   for (int round = 0; round < rounds_max && !quiet; ++round) {
     const std::uint64_t closings = closings_;
+    if (system_) system_->run_waiting();
     context_.global_account.end_turn();
+    context_.system_account.end_turn();
     if (jetstream_) jetstream_->commit();
     // By index: flushing may end a connection, whose last words go on the list.
     for (std::size_t at = 0; at < context_.dirty.size(); ++at) context_.dirty[at]->flush();
@@ -215,6 +229,7 @@ void server::enter_lame_duck(std::move_only_function<void()> done) {
   accepting_ = false;
   lame_duck_done_ = std::move(done);
   log().info("Entering lame duck mode, stop accepting new clients");
+  if (system_) system_->entering_lame_duck();
   close_listeners();
   if (connections_.empty()) {
     context_.loop.post([this] { lame_duck_done_(); });
@@ -255,10 +270,13 @@ void server::stop() {
   close_listeners();
   lame_duck_timer_.disarm();
   if (jetstream_) jetstream_->shutdown();
+  system_->shutting_down();
+  end_turn();
   while (!connections_.empty()) connections_.begin()->second->close(close_reason::server_shutdown);
   for (auto& [id, one] : ending_) one->abandon();
   end_turn();
   jetstream_.reset();
+  system_.reset();
   monitor_.reset();
   websocket_.reset();
   turn_end_.reset();

@@ -27,6 +27,7 @@ namespace tern::server {
 class jetstream_host;
 class monitor;
 class websocket_door;
+class system_services;
 
 // What a server runs on. All of it outlives the server; `network`, `in_process` and `disk` may be null.
 struct server_environment {
@@ -66,6 +67,7 @@ class server final : private connection_owner {
 
   const options& settings() const { return settings_; }
   const std::string& id() const { return id_; }
+  std::string new_id() { return context_.ids.next(); }  // of an event
   const std::string& name() const { return settings_.server_name; }
   // Where clients and monitoring reach it, once started.
   const runtime::endpoint* client_endpoint() const { return listener_ ? &listener_->local() : nullptr; }
@@ -77,6 +79,7 @@ class server final : private connection_owner {
   // --- for monitoring ---
   runtime::shard& loop() { return context_.loop; }
   const server_context& context() const { return context_; }
+  server_context& context() { return context_; }
   const std::map<std::uint64_t, std::unique_ptr<connection>>& connections() const { return connections_; }
   const monitor* http_monitor() const { return monitor_.get(); }
   const closed_connections& closed() const { return closed_; }
@@ -93,6 +96,7 @@ class server final : private connection_owner {
   server(server_environment surroundings, options settings);
 
   void append_info(std::string& out, const connection& to, bool after_connect) override;
+  void on_connected(connection& what) override;
   void on_closing(connection& what, close_reason why) override;
   void on_finished(connection& what) override;
 
@@ -117,6 +121,7 @@ class server final : private connection_owner {
   server_context context_;
   runtime::handshake_gate tls_handshakes_;
   rate_limit tls_rate_;
+  std::unique_ptr<system_services> system_;
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;

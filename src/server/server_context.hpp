@@ -30,6 +30,8 @@ class connection_owner {
   virtual ~connection_owner() = default;
   // Appends the INFO line for this connection; `after_connect` asks for the second one (core 1, step 5).
   virtual void append_info(std::string& out, const connection& to, bool after_connect) = 0;
+  // It has told who it is and was admitted.
+  virtual void on_connected(connection& what) = 0;
   // The connection is about to drop its subscriptions and to end. It stays alive until sweep time.
   virtual void on_closing(connection& what, close_reason why) = 0;
   // Nothing will happen to the connection any more: it may be destroyed at the end of the turn.
@@ -46,14 +48,20 @@ struct server_context {
 
   server_context(runtime::shard& loop, const options& settings, runtime::host::logger& log, connection_owner& owner,
                  std::uint64_t seed)
-      : loop(loop), settings(settings), log(log), owner(owner), global_account("$G", seed), ids(seed ^ 0x5bd1e995) {}
+      : loop(loop),
+        settings(settings),
+        log(log),
+        owner(owner),
+        global_account("$G", seed),
+        system_account("$SYS", ~seed),
+        ids(seed ^ 0x5bd1e995) {}
 
   runtime::shard& loop;
   const options& settings;
   runtime::host::logger& log;
   connection_owner& owner;
 
-  routing::account global_account;
+  routing::account global_account, system_account;
   nuid_source ids;
   block_pool blocks;
   std::array<char, read_bytes> read_buffer;  // of whoever reads: parsing leaves nothing in it
@@ -68,6 +76,7 @@ struct server_context {
 
   // The publish at hand, so that its receivers share a large payload and a slow one can make the publisher wait.
   struct publish_in_progress {
+    const connection* from = nullptr;
     std::string_view body_and_crlf;
     std::string* buffer = nullptr;     // owns the body when it may be taken over
     shared_payload* shared = nullptr;  // holds one reference while it is set here

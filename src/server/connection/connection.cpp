@@ -180,6 +180,7 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
     const auto spread =
         static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
     ping_timer_.arm(server_.now() + first + nanoseconds(spread));
+    server_.owner.on_connected(*this);
   }
   return true;
 }
@@ -235,6 +236,7 @@ bool connection::may_publish(const protocol::message_head& head) {
 
 void connection::route(const protocol::message_frame& message) {
   server_context::publish_in_progress own;
+  own.from = this;
   own.body_and_crlf = message.body_and_crlf();
   own.buffer = message.buffer;
   auto* const outer = std::exchange(server_.publishing, &own);

@@ -53,6 +53,7 @@ class connection final : public routing::receiver {
 
   // --- what monitoring shows ---
   std::uint64_t id() const { return id_; }
+  bool connected() const { return connected_; }
   bool open() const { return phase_ == phase::open; }
   bool finished() const { return phase_ == phase::finished; }
   const runtime::endpoint& peer() const;
@@ -68,6 +69,7 @@ class connection final : public routing::receiver {
   const traffic& counts() const { return counts_; }
   std::uint64_t stalls() const { return stalls_; }
   const subscription_table& subscriptions() const { return subscriptions_; }
+  bool told_to_leave() const { return told_to_leave_; }
   bool wants_async_info() const { return protocol_ >= 1 && first_pong_sent_; }
 
  private:
@@ -177,6 +179,7 @@ class connection final : public routing::receiver {
   bool headers_ = false, no_responders_ = false;
   bool connected_ = false;  // CONNECT came
   bool first_pong_sent_ = false;
+  bool told_to_leave_ = false;  // the lame duck INFO was sent
   bool dirty_ = false;
   bool blocked_ = false;      // waits for the socket to take more
   bool stalled_ = false;      // reading is paused

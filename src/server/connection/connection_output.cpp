@@ -148,7 +148,9 @@ void connection::send_info(bool after_connect) {
 }
 
 void connection::send_lame_duck_info() {
-  if (wants_async_info()) send_info(false);
+  if (!wants_async_info()) return;
+  told_to_leave_ = true;
+  send_info(false);
 }
 
 void connection::flush() {

@@ -14,7 +14,9 @@
 
 namespace tern::server {
 
+class json_builder;
 class server;
+struct account_view;
 
 struct endpoint_answer {
   int status = 200;
@@ -89,6 +91,10 @@ endpoint_answer routez(server& from);
 endpoint_answer gatewayz(server& from);
 endpoint_answer ipqueuesz(server& from, const ipqueuesz_options& asked);
 endpoint_answer expvarz(server& from);
+// Of one account: the object "account_detail" of /accountz, and the detail of /jsz.
+endpoint_answer account_detail(server& from, std::string_view account);
+endpoint_answer jetstream_account(server& from, const jsz_options& asked);
+void append_account_statistics(json_builder& out, const account_view& of);  // the members of an element of /accstatz
 // The status is that of HTTP; the body is JSON in any case. `with_status` adds it to the document (core 6).
 endpoint_answer healthz(server& from, const healthz_options& asked, bool with_status);
 

@@ -4,6 +4,7 @@
 #include "server/monitoring/endpoints.hpp"
 #include "server/monitoring/json_builder.hpp"
 #include "server/server.hpp"
+#include "server/system/accounts_view.hpp"
 
 #include "protocol/subject.hpp"
 
@@ -13,13 +14,26 @@
 namespace tern::server {
 namespace {
 
-constexpr std::string_view system_account = "$SYS";
-
 void add_statistics(json_builder& out, const routing::interest_statistics& seen) {
   out.field("num_subscriptions", seen.subscriptions).field("num_cache", seen.cache_entries);
   out.field("num_inserts", seen.inserts).field("num_removes", seen.removes).field("num_matches", seen.matches);
   const double hits = seen.matches == 0 ? 0 : static_cast<double>(seen.cache_hits) / static_cast<double>(seen.matches);
   out.field("cache_hit_rate", hits).field("max_fanout", seen.maximum_fanout).field("avg_fanout", seen.average_fanout);
+}
+
+routing::interest_statistics sum_of(const std::vector<account_view>& accounts) {
+  routing::interest_statistics sum;
+  double cached = 0;
+  for (const account_view& one : accounts) {
+    const routing::interest_statistics seen = one.interest->statistics();
+    sum.subscriptions += seen.subscriptions, sum.cache_entries += seen.cache_entries;
+    sum.inserts += seen.inserts, sum.removes += seen.removes;
+    sum.matches += seen.matches, sum.cache_hits += seen.cache_hits;
+    sum.maximum_fanout = std::max(sum.maximum_fanout, seen.maximum_fanout);
+    cached += seen.average_fanout * static_cast<double>(seen.cache_entries);
+  }
+  if (sum.cache_entries != 0) sum.average_fanout = cached / static_cast<double>(sum.cache_entries);
+  return sum;
 }
 
 std::uint64_t client_id_of(const routing::subscription& one) {
@@ -34,42 +48,46 @@ void add_traffic(json_builder& out, std::string_view key, std::uint64_t messages
   out.end_object();
 }
 
+struct listed_subscription {
+  const account_view* of;
+  const routing::subscription* what;
+};
+
+void add_subscription(json_builder& out, const listed_subscription& listed) {
+  const routing::subscription& one = *listed.what;
+  out.begin_object().field("account", listed.of->name).field("account_tag", listed.of->name);
+  out.field("subject", one.subject).field_unless_empty("qgroup", one.queue).field("sid", one.sid);
+  out.field("msgs", one.delivered).field_unless_empty("max", one.maximum).field("cid", client_id_of(one)).end_object();
+}
+
 }  // namespace
 
 endpoint_answer subsz(server& from, const subsz_options& asked) {
   constexpr std::int64_t default_limit = 1024;
   const std::int64_t offset = std::max<std::int64_t>(0, asked.offset);
   const std::int64_t limit = asked.limit > 0 ? asked.limit : default_limit;
-  const std::string& account = asked.account;
-  const std::string& test = asked.test;
-  if (!test.empty() && !protocol::is_valid_literal(test))
-    return endpoint_answer::refusal("invalid test subject, must be valid publish subject: " + test);
+  if (!asked.test.empty() && !protocol::is_valid_literal(asked.test))
+    return endpoint_answer::refusal("invalid test subject, must be valid publish subject: " + asked.test);
 
-  routing::account& global = from.global_account();
-  const bool known = account.empty() || account == global.name();
+  std::vector<account_view> accounts = account_views(from);
+  if (!asked.account.empty())
+    std::erase_if(accounts, [&asked](const account_view& one) { return one.name != asked.account; });
+  std::vector<listed_subscription> found;
+  if (asked.subscriptions) {
+    for (const account_view& account : accounts)
+      account.interest->for_each_subscription([&](const routing::subscription& one) {
+        if (asked.test.empty() || protocol::subject_matches(one.subject, asked.test)) found.push_back({&account, &one});
+      });
+  }
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now());
-  add_statistics(out, known ? global.statistics() : routing::interest_statistics{});
-  std::vector<const routing::subscription*> found;
-  if (asked.subscriptions && known) {
-    global.for_each_subscription([&](const routing::subscription& one) {
-      if (test.empty() || protocol::subject_matches(one.subject, test)) found.push_back(&one);
-    });
-  }
+  add_statistics(out, sum_of(accounts));
   out.field("total", found.size()).field("offset", offset).field("limit", limit);
   const std::size_t begin = std::min(found.size(), static_cast<std::size_t>(offset));
   const std::size_t end = begin + std::min(found.size() - begin, static_cast<std::size_t>(limit));
   if (begin != end) {
     out.begin_array("subscriptions_list");
-    for (std::size_t at = begin; at < end; ++at) {
-      const routing::subscription& one = *found[at];
-      out.begin_object().field("account", global.name()).field("account_tag", global.name());
-      out.field("subject", one.subject).field_unless_empty("qgroup", one.queue).field("sid", one.sid);
-      out.field("msgs", one.delivered)
-          .field_unless_empty("max", one.maximum)
-          .field("cid", client_id_of(one))
-          .end_object();
-    }
+    for (std::size_t at = begin; at < end; ++at) add_subscription(out, found[at]);
     out.end_array();
   }
   out.end_object();
@@ -77,48 +95,58 @@ endpoint_answer subsz(server& from, const subsz_options& asked) {
 }
 
 endpoint_answer accountz(server& from, const accountz_options& asked) {
-  const std::string& account = asked.account;
-  routing::account& global = from.global_account();
-  if (!account.empty() && account != global.name() && account != system_account)
-    return endpoint_answer::refusal("Account " + account + " does not exist");
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now());
-  out.field("system_account", system_account);
-  if (account.empty()) {
-    out.begin_array("accounts").element(global.name()).element(system_account).end_array().end_object();
-    return {.body = out.text()};
+  out.field_unless_empty("system_account", system_account_name(from));
+  if (asked.account.empty()) {
+    out.begin_array("accounts");
+    for (const account_view& one : account_views(from)) out.element(one.name);
+    out.end_array();
+  } else {
+    const endpoint_answer detail = account_detail(from, asked.account);
+    if (!detail.good()) return detail;
+    out.raw("account_detail", detail.body);
   }
-  const bool is_global = account == global.name();
-  out.begin_object("account_detail").field("account_name", account).field("update_time", from.started());
-  if (!is_global) out.field("is_system", true);
-  out.field("expired", false).field("complete", true);
-  out.field("jetstream_enabled", is_global && from.jetstream_services() != nullptr);
-  out.field("leafnode_connections", 0).field("client_connections", is_global ? from.connections().size() : 0);
-  const auto seen = is_global ? global.statistics() : routing::interest_statistics{};
-  out.field("subscriptions", seen.subscriptions).field("name_tag", account);
-  out.begin_object("sublist_stats");
-  add_statistics(out, seen);
-  out.end_object().end_object().end_object();
+  out.end_object();
   return {.body = out.text()};
 }
 
+endpoint_answer account_detail(server& from, std::string_view account) {
+  const auto seen = account_view_of(from, account);
+  if (!seen) return endpoint_answer::refusal("Account " + std::string(account) + " does not exist");
+  const jetstream_host* host = from.jetstream_services();
+  const routing::interest_statistics interest = seen->interest->statistics();
+  json_builder out;
+  out.begin_object().field("account_name", account).field("update_time", from.config_loaded());
+  if (seen->is_system) out.field("is_system", true);
+  out.field("expired", false).field("complete", true);
+  out.field("jetstream_enabled", host != nullptr && host->engine().attached(account));
+  out.field("leafnode_connections", 0).field("client_connections", seen->connections);
+  out.field("subscriptions", interest.subscriptions).field("name_tag", account);
+  out.begin_object("sublist_stats");
+  add_statistics(out, interest);
+  out.end_object().end_object();
+  return {.body = out.text()};
+}
+
+void append_account_statistics(json_builder& out, const account_view& of) {
+  out.field("acc", of.name).field("name", of.name).field("conns", of.connections).field("leafnodes", 0);
+  out.field("total_conns", of.connections).field("num_subscriptions", of.interest->statistics().subscriptions);
+  add_traffic(out, "sent", of.counts.out_messages, of.counts.out_bytes);
+  add_traffic(out, "received", of.counts.in_messages, of.counts.in_bytes);
+  out.field("slow_consumers", of.slow_consumers);
+}
+
 endpoint_answer accstatz(server& from, const accstatz_options& asked) {
-  const bool unused = asked.include_unused;
-  const server_context& state = from.context();
   json_builder out;
   out.begin_object().field("server_id", from.id()).field("now", from.loop().now()).begin_array("account_statz");
-  const auto add = [&out](std::string_view name, std::size_t connections, std::size_t subscriptions,
-                          const traffic& counts, std::uint64_t slow_consumers) {
-    out.begin_object().field("acc", name).field("name", name).field("conns", connections).field("leafnodes", 0);
-    out.field("total_conns", connections).field("num_subscriptions", subscriptions);
-    add_traffic(out, "sent", counts.out_messages, counts.out_bytes);
-    add_traffic(out, "received", counts.in_messages, counts.in_bytes);
-    out.field("slow_consumers", slow_consumers).end_object();
-  };
-  if (unused || !from.connections().empty())
-    add("$G", from.connections().size(), state.global_account.statistics().subscriptions, state.totals,
-        state.slow_consumers);
-  if (unused) add(system_account, 0, 0, {}, 0);
+  for (const account_view& one : account_views(from)) {
+    if (!asked.accounts.empty() && std::ranges::find(asked.accounts, one.name) == asked.accounts.end()) continue;
+    if (one.connections == 0 && !asked.include_unused) continue;
+    out.begin_object();
+    append_account_statistics(out, one);
+    out.end_object();
+  }
   out.end_array().end_object();
   return {.body = out.text()};
 }

@@ -90,6 +90,21 @@ struct page_request {
   std::int64_t offset = 0, limit = 0;
 };
 
+void add_account(json_builder& out, jetstream_host& host, const jetstream::account_usage& one,
+                 const wanted_details& wanted) {
+  out.begin_object().field("name", one.account).field("id", one.account);
+  add_usage(out, one.used, account_limit(one.limits.max_memory), account_limit(one.limits.max_storage), 0, 0);
+  if (wanted.streams) add_streams(out, host, one.account, wanted);
+  out.end_object();
+}
+
+wanted_details wanted_by(const jsz_options& asked) {
+  return {.streams = asked.streams || asked.consumer,
+          .consumers = asked.consumer,
+          .direct_consumers = asked.direct_consumer && asked.consumer,
+          .config = asked.config};
+}
+
 void add_account_details(json_builder& out, jetstream_host& host, const page_request& page,
                          const wanted_details& wanted) {
   const std::vector<jetstream::account_usage> accounts = host.engine().accounts();
@@ -101,13 +116,7 @@ void add_account_details(json_builder& out, jetstream_host& host, const page_req
       std::min(shown.size() - begin, static_cast<std::size_t>(page.limit > 0 ? page.limit : 1024));
   if (count == 0) return;
   out.begin_array("account_details");
-  for (std::size_t at = begin; at < begin + count; ++at) {
-    const jetstream::account_usage& one = *shown[at];
-    out.begin_object().field("name", one.account).field("id", one.account);
-    add_usage(out, one.used, account_limit(one.limits.max_memory), account_limit(one.limits.max_storage), 0, 0);
-    if (wanted.streams) add_streams(out, host, one.account, wanted);
-    out.end_object();
-  }
+  for (std::size_t at = begin; at < begin + count; ++at) add_account(out, host, *shown[at], wanted);
   out.end_array();
 }
 
@@ -198,10 +207,7 @@ std::string jetstream_summary(server& from) {
 }
 
 endpoint_answer jsz(server& from, const jsz_options& asked) {
-  const wanted_details wanted = {.streams = asked.streams || asked.consumer,
-                                 .consumers = asked.consumer,
-                                 .direct_consumers = asked.direct_consumer && asked.consumer,
-                                 .config = asked.config};
+  const wanted_details wanted = wanted_by(asked);
   jetstream_host* host = from.jetstream_services();
   if (host == nullptr) return disabled_jsz(from, asked.leader_only);
 
@@ -225,6 +231,18 @@ endpoint_answer jsz(server& from, const jsz_options& asked) {
     add_account_details(out, *host, {asked.account, asked.offset, asked.limit}, wanted);
   out.end_object();
   return {.body = out.text()};
+}
+
+endpoint_answer jetstream_account(server& from, const jsz_options& asked) {
+  jetstream_host* host = from.jetstream_services();
+  if (host == nullptr) return endpoint_answer::refusal("jetstream not enabled");
+  for (const jetstream::account_usage& one : host->engine().accounts()) {
+    if (one.account != asked.account) continue;
+    json_builder out;
+    add_account(out, *host, one, wanted_by(asked));
+    return {.body = out.text()};
+  }
+  return endpoint_answer::refusal("account " + protocol::quoted(asked.account) + " not jetstream enabled");
 }
 
 endpoint_answer healthz(server& from, const healthz_options& asked, bool with_status) {

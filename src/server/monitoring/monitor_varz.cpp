@@ -3,6 +3,7 @@
 #include "server/monitoring/json_builder.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
+#include "server/system/accounts_view.hpp"
 #include "server/transport/listening.hpp"
 #include "server/websocket/websocket_door.hpp"
 
@@ -71,7 +72,7 @@ void add_figures(json_builder& out, server& from) {
   out.field("out_client_msgs", totals.out_messages).field("out_client_bytes", totals.out_bytes);
   out.field("slow_consumers", state.slow_consumers).field("stale_connections", state.stale_connections);
   out.field("stalled_clients", state.stalled_clients);
-  out.field("subscriptions", state.global_account.statistics().subscriptions);
+  out.field("subscriptions", total_subscriptions(from));
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ endpoint_answer varz(server& from, const std::map<std::string, std::uint64_t>& r
   out.begin_object("feature_flags");
   for (const auto& [flag, on] : feature_flags_of(settings)) out.field(flag, on);
   out.end_object();
-  out.field("system_account", "$SYS");
+  out.field_unless_empty("system_account", system_account_name(from));
   add_kinds(out, "slow_consumer_stats", from.context().slow_consumers);
   add_kinds(out, "stale_connection_stats", from.context().stale_connections);
   out.begin_object("disk_io_wait_stats").field("waiters", 0).field("waits", 0).field("wait_time", 0);

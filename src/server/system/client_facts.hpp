@@ -1,0 +1,19 @@
+// What events and services tell of a client (core 6).
+#pragma once
+
+#include "server/monitoring/json_builder.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tern::server {
+
+class connection;
+
+std::string_view account_name_of(const connection& who);
+// `stop` at the epoch: it is still open.
+void append_client_object(json_builder& out, std::string_view key, const connection& who, time_point stop);
+// The data of `$SYS.REQ.USER.INFO`.
+std::string user_info_object(const connection& who);
+
+}  // namespace tern::server
