@@ -1,6 +1,7 @@
 #include "jetstream/api.hpp"
 
 #include "base/numbers.hpp"
+#include "jetstream/go_json_words.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -116,7 +117,11 @@ bool api_request::decode_as(const codec::value_type& type, void* into) {
   const auto& options = surroundings.settings.strict ? codec::peer_strict : codec::peer_lenient;
   const auto read = codec::read_json_into(body, type, into, options);
   if (read) return true;
-  respond_error(protocol::jetstream_errc::invalid_json, {{"err", read.error().context()}});
+  std::string why(read.error().context());
+  if (!codec::is_unknown_field(read.error())) {
+    if (auto told = describe_misfit(body, type, operation.type)) why = std::move(*told);
+  }
+  respond_error(protocol::jetstream_errc::invalid_json, {{"err", why}});
   return false;
 }
 

@@ -121,7 +121,9 @@ std::optional<protocol::api_error> consumer_set::implementation::update(consumer
     if (comparable(who.config()) == comparable(config)) return std::nullopt;
     return make_api_error(jetstream_errc::consumer_already_exists);
   }
-  if (who.config().push() && config.push() && config.deliver_subject != who.config().deliver_subject && who.bound()) {
+  const bool moves = who.config().push() && config.push() && config.deliver_subject != who.config().deliver_subject;
+  // Any subscriber counts here, one by a wildcard too.
+  if (moves && (who.bound() || context.account().has_interest(who.config().deliver_subject))) {
     return make_api_error(jetstream_errc::consumer_name_exist);
   }
   if (auto bad = check_consumer_update(who.config(), config)) return bad;

@@ -100,7 +100,10 @@ void consumer::on_reset(const routing::message& what) {
   members.append(",\"reset_seq\":");
   append_decimal(members, target);
   hold();
-  answer(members, protocol::header_builder().add(stream_identity_header, owner_.stream().identity()).finish());
+  // Who asks for an identity is a reader, and is told.
+  const bool asked = !what.headers.empty() && protocol::header_view(what.headers).has(stream_identity_header);
+  answer(members, asked ? protocol::header_builder().add(stream_identity_header, owner_.stream().identity()).finish()
+                        : std::string());
 }
 
 void consumer::reset_to(storage::sequence number) {

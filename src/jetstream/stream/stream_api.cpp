@@ -193,8 +193,21 @@ void info(account_streams& in, api_request& request, std::string_view name) {
   request.respond(json);
 }
 
+// A stream that cannot be served may still be given up (22).
+bool remove_offline(account_streams& in, api_request& request, std::string_view name) {
+  const auto found = in.offline.find(name);
+  if (found == in.offline.end()) return false;
+  storage::store& store = request.surroundings.store;
+  storage::stream_record* record = store.find_stream(in.account().name(), std::string(name));
+  if (record == nullptr) return false;
+  store.remove_stream(*record);
+  in.offline.erase(found);
+  request.respond_when_durable(request.envelope() + ",\"success\":true}");
+  return true;
+}
+
 void remove(account_streams& in, api_request& request, std::string_view name) {
-  if (!request.expect_no_body()) return;
+  if (!request.expect_no_body() || remove_offline(in, request, name)) return;
   stream* found = find_or_answer(in, request, name);
   if (found == nullptr) return;
   storage::stream_record& record = found->record();

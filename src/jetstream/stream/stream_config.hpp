@@ -42,7 +42,7 @@ struct republish_config {
 
 struct placement_config {
   std::string cluster;
-  std::vector<std::string> tags;
+  std::optional<std::vector<std::string>> tags;
   std::string preferred;
 
   static constexpr codec::omit_when json_omit = codec::omit_when::empty;

@@ -251,6 +251,8 @@ std::expected<stream_config, api_error> normalise_stream_config(stream_config co
   if (!found) found = check_republish(config, pedantic);
   if (found) return std::unexpected(std::move(*found));
   if (config.placement && *config.placement == placement_config{}) config.placement.reset();
+  // An empty list is not an absent one for the peer, which then shows an empty object.
+  if (config.placement && config.placement->tags && config.placement->tags->empty()) config.placement->tags.reset();
   config.metadata.erase("_nats.ver");
   config.metadata.erase("_nats.level");
   config.metadata["_nats.req.level"] = std::to_string(required_api_level(config));
