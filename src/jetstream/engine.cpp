@@ -105,7 +105,9 @@ class account_api final : public routing::receiver, public api_endpoint {
     if (client.empty()) {
       client = "{\"acc\":";
       codec::write_json_string(client, account_.name());
-      client += '}';
+      client += ",\"server\":";
+      codec::write_json_string(client, surroundings_.settings.server_id);
+      client += ",\"kind\":\"JetStream\"}";
     }
     event.add_json("client", client).add("subject", about.subject);
     if (!about.body.empty()) event.add("request", about.body);

@@ -6,6 +6,7 @@
 #include "runtime/host/process.hpp"
 #include "runtime/host/time_zones.hpp"
 #include "server/server.hpp"
+#include "server/system/client_facts.hpp"
 
 #include <openssl/sha.h>
 
@@ -138,9 +139,17 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
                    .ids = ids_,
                    .now = [&loop = owner.loop()] { return loop.now(); },
                    .warn = [&log = owner.log()](std::string text) { log.warn(text); },
+                   .describe_client = [this] { return describe_client(); },
                    .find_time_zone = &runtime::host::find_time_zone},
       engine_(std::make_unique<jetstream::engine>(environment_)),
       sync_timer_(owner.loop().timers(), [this] { on_sync_timer(); }) {}
+
+// Whoever publishes at this moment.
+std::string jetstream_host::describe_client() const {
+  const auto* const publishing = owner_.context().publishing;
+  if (publishing == nullptr || publishing->from == nullptr) return {};
+  return audit_client_object(*publishing->from, owner_.id());
+}
 
 void jetstream_host::log_findings() {
   for (; findings_logged_ < store_->findings().size(); ++findings_logged_) {

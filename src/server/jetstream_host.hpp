@@ -41,6 +41,7 @@ class jetstream_host {
   jetstream_host(server& owner, jetstream_options settings, std::string directory,
                  std::unique_ptr<storage::store> store);
   void on_sync_timer();
+  std::string describe_client() const;
   void log_findings();
 
   server& owner_;

@@ -19,6 +19,17 @@ void append_client_object(json_builder& out, std::string_view key, const connect
   out.field("name_tag", account_name_of(who)).field("kind", "Client").field("client_type", "nats").end_object();
 }
 
+std::string audit_client_object(const connection& who, std::string_view server_id) {
+  json_builder out;
+  out.begin_object().field("start", who.started());
+  out.field_unless_empty("host", who.peer().in_process ? std::string() : who.peer().host);
+  out.field("id", who.id()).field("acc", account_name_of(who));
+  out.field_unless_empty("name", who.name()).field_unless_empty("lang", who.language());
+  out.field_unless_empty("ver", who.version()).field("rtt", who.round_trip().count());
+  out.field("server", server_id).field("kind", "Client").field("client_type", "nats").end_object();
+  return out.text();
+}
+
 std::string user_info_object(const connection& who) {
   json_builder out;
   out.begin_object().field("user", "").field("account", account_name_of(who));

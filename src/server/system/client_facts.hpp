@@ -13,6 +13,8 @@ class connection;
 std::string_view account_name_of(const connection& who);
 // `stop` at the epoch: it is still open.
 void append_client_object(json_builder& out, std::string_view key, const connection& who, time_point stop);
+// What JetStream's audit tells of the caller (jetstream 19).
+std::string audit_client_object(const connection& who, std::string_view server_id);
 // The data of `$SYS.REQ.USER.INFO`.
 std::string user_info_object(const connection& who);
 
