@@ -226,8 +226,9 @@ TEST(stream_api, advisories_and_audits_reach_those_who_listen) {  // jetstream 1
   EXPECT_EQ(listener.messages[0].subject, "$JS.EVENT.ADVISORY.STREAM.CREATED.S");
   EXPECT_THAT(listener.messages[0].payload, HasSubstr(R"("stream":"S","action":"create"})"));
   EXPECT_EQ(listener.messages[1].subject, "$JS.EVENT.ADVISORY.API");
-  EXPECT_THAT(listener.messages[1].payload,
-              HasSubstr(R"("server":"NTEST","client":{"acc":"$G"},"subject":"$JS.API.STREAM.CREATE.S")"));
+  EXPECT_THAT(
+      listener.messages[1].payload,
+      HasSubstr(R"("client":{"acc":"$G","server":"NTEST","kind":"JetStream"},"subject":"$JS.API.STREAM.CREATE.S")"));
 }
 
 }  // namespace
