@@ -10,6 +10,7 @@
 #include "server/connection/connection.hpp"
 #include "server/monitoring/connection_report.hpp"
 #include "server/server_context.hpp"
+#include "server/transport/listener_reload.hpp"
 #include "server/transport/listening.hpp"
 
 #include <functional>
@@ -115,7 +116,8 @@ class server final : private connection_owner {
   server_environment surroundings_;
   options configured_;  // as asked for
   options settings_;    // in force; what was left open is filled in. Changes between two turns only
-  std::vector<reload_participant*> participants_;
+  listener_reload listener_reload_;
+  std::vector<reload_participant*> participants_{&listener_reload_};
   std::string id_, curve_key_;
   time_point started_{}, config_loaded_{};
   server_context context_;
