@@ -3,7 +3,8 @@
 // else reaches the loop as a command of the outbox or as posted work.
 //
 // Owned by shared pointers: its handles (the last one abandons it), sinks that answer, and work that is posted.
-// Invariants: stream_ is there exactly in the phases handshaking and connected (and while closing writes its rest);
+// Invariants: stream_ is there exactly in the phases handshaking (unless stream_opening_ has it) and connected (and
+// while closing writes its rest);
 // interests_ changes only when commands are carried out, after a dispatch, or at the end.
 #pragma once
 
@@ -25,6 +26,7 @@
 #include "client/outbox.hpp"
 #include "client/own_loop.hpp"
 #include "client/server_list.hpp"
+#include "client/transport/stream_opening.hpp"
 #include "protocol/client_parser.hpp"
 #include "protocol/info.hpp"
 #include "runtime/shard.hpp"
@@ -137,6 +139,13 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
   // Lifecycle (connection_lifecycle.cpp)
   void dial();
   void dialled(std::uint64_t attempt, result<std::unique_ptr<runtime::byte_stream>> outcome);
+  // TLS and WebSockets (connection_opening.cpp)
+  void open_stream(std::unique_ptr<runtime::byte_stream> fresh);
+  void secure_soon();
+  void secure_stream();
+  void stream_opened(bool greets_now, result<std::unique_ptr<runtime::byte_stream>> outcome);
+  void speak(std::unique_ptr<runtime::byte_stream> over);
+  result<std::shared_ptr<const runtime::tls_context>> tls_context();
   void greet();
   void established();
   void attempt_failed(error why);
@@ -200,6 +209,9 @@ class connection_core : public std::enable_shared_from_this<connection_core> {
   std::shared_ptr<operation_state<connection>> opening_;
   std::unique_ptr<runtime::shard::hook_handle> turn_end_;
   std::unique_ptr<runtime::byte_stream> stream_;
+  std::unique_ptr<stream_opening> stream_opening_;  // has the stream while TLS or an upgrade is on its way
+  std::shared_ptr<const runtime::tls_context> tls_context_;
+  bool secured_ = false;  // the stream is within TLS
   protocol::client_parser parser_;
   std::vector<char> read_buffer_;
   std::string writing_;

@@ -42,14 +42,13 @@ void connection_core::dialled(std::uint64_t attempt, result<std::unique_ptr<runt
   if (phase_ != phase::dialling || attempt != dial_) return;  // given up meanwhile
   if (!outcome) return attempt_failed(outcome.error());
   phase_ = phase::handshaking;
-  stream_ = *std::move(outcome);
-  parser_ = protocol::client_parser();
+  secured_ = false;
   greeted_ = false;
   last_server_error_.clear();
   writing_.clear();
   written_ = 0;
   write_blocked_ = false;
-  stream_->on_readable([this] { on_readable(); });
+  open_stream(*std::move(outcome));
 }
 
 protocol::verdict connection_core::on_info(std::string_view json) {
@@ -76,8 +75,13 @@ protocol::verdict connection_core::on_info(std::string_view json) {
   server_takes_headers_.store(info->headers, std::memory_order_relaxed);
   if (options_.get().discover_servers && !info->connect_urls.empty()) servers_->discovered(info->connect_urls);
   if (phase_ == phase::handshaking && !greeted_) {
-    if (info->tls_required) {
-      attempt_failed(error(errc::unsupported, "the server demands TLS, which this client does not have"));
+    const bool insisted = servers_->current().scheme == server_scheme::tls;
+    if (!secured_ && (info->tls_required || (insisted && info->tls_available))) {
+      secure_soon();
+      return protocol::verdict::stop;
+    }
+    if (!secured_ && insisted) {
+      attempt_failed(error(errc::unsupported, "the server has no TLS, which its URL insists on"));
       return protocol::verdict::stop;
     }
     greet();
@@ -185,6 +189,7 @@ void connection_core::lost(error why) {
 
 void connection_core::drop_stream() {
   handshake_timer_.disarm();
+  stream_opening_ = nullptr;
   if (stream_ != nullptr) stream_->close();
   stream_ = nullptr;
 }

@@ -64,16 +64,6 @@ TEST_F(client_test, a_silent_server_fails_the_connect_after_exactly_five_seconds
   EXPECT_EQ(connecting.get().error().code(), errc::connect_failed);
 }
 
-TEST_F(client_test, tls_is_refused_clearly) {
-  auto connecting = connect_on(loop, *network, options("tls://127.0.0.1:4222"));
-  run();
-  EXPECT_EQ(connecting.get().error().code(), errc::unsupported);
-  peer->info = R"(INFO {"server_id":"N","tls_required":true,"headers":true,"max_payload":1048576} )";
-  auto demanded = connect_on(loop, *network, settings());
-  run();
-  EXPECT_EQ(demanded.get().error().code(), errc::unsupported);
-}
-
 TEST_F(client_test, publishes_of_one_turn_leave_in_order) {
   connect();
   headers with;

@@ -172,6 +172,37 @@ options& options::inbox_prefix(std::string_view prefix) {
   return *this;
 }
 
+options& options::tls_authority(std::string_view file) {
+  values_.tls_authority_file = file;
+  return *this;
+}
+
+options& options::tls_certificate(std::string_view certificate_file, std::string_view key_file) {
+  values_.tls_certificate_file = certificate_file;
+  values_.tls_key_file = key_file;
+  return *this;
+}
+
+options& options::tls_server_name(std::string_view name) {
+  values_.tls_server_name = name;
+  return *this;
+}
+
+options& options::tls_handshake_first(bool yes) {
+  values_.tls_handshake_first = yes;
+  return *this;
+}
+
+options& options::tls_insecure(bool yes) {
+  values_.tls_insecure = yes;
+  return *this;
+}
+
+options& options::websocket_compression(bool yes) {
+  values_.websocket_compression = yes;
+  return *this;
+}
+
 options& options::on_event(event_callback callback) {
   values_.on_event = std::move(callback);
   return *this;

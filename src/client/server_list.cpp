@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::uint16_t default_port = 4222;
 
+std::uint16_t default_port_of(server_scheme scheme) {
+  return scheme == server_scheme::ws ? 80 : scheme == server_scheme::wss ? 443 : default_port;
+}
+
+bool is_websocket(server_scheme scheme) { return scheme == server_scheme::ws || scheme == server_scheme::wss; }
+
 int hex_digit(char letter) {
   if (letter >= '0' && letter <= '9') return letter - '0';
   if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
@@ -39,7 +45,7 @@ result<std::uint16_t> parse_port(std::string_view text, std::string_view url) {
 }
 
 // `host`, `host:port`, `[v6]`, `[v6]:port`.
-result<runtime::endpoint> parse_host_port(std::string_view text, std::string_view url) {
+result<runtime::endpoint> parse_host_port(std::string_view text, std::string_view url, server_scheme scheme) {
   std::string_view host = text;
   std::string_view port;
   if (text.starts_with('[')) {
@@ -58,7 +64,7 @@ result<runtime::endpoint> parse_host_port(std::string_view text, std::string_vie
     port = text.substr(colon + 1);
   }
   if (host.empty()) return fail(errc::invalid_options, "server URL '" + std::string(url) + "': no host");
-  runtime::endpoint at{.host = std::string(host), .port = default_port};
+  runtime::endpoint at{.host = std::string(host), .port = default_port_of(scheme)};
   if (!port.empty()) {
     auto number = parse_port(port, url);
     if (!number) return std::unexpected(std::move(number).error());
@@ -81,14 +87,23 @@ result<server_address> parse_server_url(std::string_view url) {
       address.at.in_process = true;
       return address;
     }
-    if (scheme == "tls" || scheme == "ws" || scheme == "wss") {
-      return fail(errc::unsupported, "server URL '" + std::string(url) + "': this client has no " + std::string(scheme),
-                  "use nats://");
-    }
-    if (scheme != "nats" && scheme != "tcp") {
+    if (scheme == "tls") {
+      address.scheme = server_scheme::tls;
+    } else if (scheme == "ws") {
+      address.scheme = server_scheme::ws;
+    } else if (scheme == "wss") {
+      address.scheme = server_scheme::wss;
+    } else if (scheme != "nats" && scheme != "tcp") {
       return fail(errc::invalid_options, "server URL '" + std::string(url) + "': unknown scheme",
                   "use nats://host:port");
     }
+  }
+  if (const auto slash = rest.find('/'); is_websocket(address.scheme) && slash != std::string_view::npos) {
+    address.path = rest.substr(slash);
+    if (address.path.find_first_of(" \r\n") != std::string::npos) {
+      return fail(errc::invalid_options, "server URL '" + std::string(url) + "': blanks in the path");
+    }
+    rest = rest.substr(0, slash);
   }
   while (rest.ends_with('/')) rest.remove_suffix(1);
   if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
@@ -101,7 +116,7 @@ result<server_address> parse_server_url(std::string_view url) {
       address.token = unescaped(credentials);
     }
   }
-  auto endpoint = parse_host_port(rest, url);
+  auto endpoint = parse_host_port(rest, url, address.scheme);
   if (!endpoint) return std::unexpected(std::move(endpoint).error());
   address.at = *std::move(endpoint);
   return address;
@@ -151,6 +166,8 @@ void server_list::discovered(const std::vector<std::string>& connect_urls) {
   for (const auto& url : connect_urls) {
     auto address = parse_server_url(url);
     if (!address) continue;
+    address->scheme = now.scheme;  // servers tell others of the kind that they are asked as
+    address->path = now.path;
     address->user = defaults_.user;
     address->password = defaults_.password;
     address->token = defaults_.token;

@@ -16,8 +16,12 @@
 
 namespace tern::client {
 
+enum class server_scheme { nats, tls, ws, wss };  // ws: WebSocket; tls, wss: with TLS in any case
+
 struct server_address {
   runtime::endpoint at;
+  server_scheme scheme = server_scheme::nats;
+  std::string path;  // of a WebSocket: "/where"
   std::string user;
   std::string password;
   std::string token;
@@ -26,8 +30,8 @@ struct server_address {
   std::string text() const { return at.in_process ? "inproc://" + at.host : at.text(); }
 };
 
-// `[nats://][user:password@|token@]host[:port]`, `inproc://name`. errc::unsupported for schemes that need TLS or
-// WebSocket, errc::invalid_options for anything else.
+// `[nats://|tls://][user:password@|token@]host[:port]`, the same with `ws://` or `wss://` and a path, `inproc://name`.
+// errc::invalid_options for anything else.
 result<server_address> parse_server_url(std::string_view url);
 
 // Owned by one connection; the loop's thread. Invariant: never empty once made.

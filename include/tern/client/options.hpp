@@ -53,7 +53,8 @@ class options {
   explicit options(std::string_view urls) { url(urls); }
 
   /// Replaces the servers. Each is `nats://[user:password@|token@]host[:port]`, scheme and port may be left out.
-  /// `tls://` is refused by connect() with errc::unsupported. Default: nats://127.0.0.1:4222.
+  /// `tls://` insists on TLS, which `nats://` uses when the server demands it; `ws://host[:port][/path]` and `wss://`
+  /// (with TLS) go through a WebSocket. Default: nats://127.0.0.1:4222.
   options& url(std::string_view comma_separated);
   options& add_url(std::string_view one);
   /// Servers are tried in the order given instead of a random one. Default: shuffled, the first one stays first.
@@ -97,6 +98,18 @@ class options {
   options& subscription_buffer_bytes(std::size_t bytes);
   /// First tokens of reply subjects. Default "_INBOX".
   options& inbox_prefix(std::string_view prefix);
+  /// Issuers of server certificates, a file of PEM text. Default: those that the system trusts.
+  options& tls_authority(std::string_view file);
+  /// Who we are, for servers that ask: files of PEM text. Default: nobody.
+  options& tls_certificate(std::string_view certificate_file, std::string_view key_file);
+  /// The name that the server's certificate must bear. Default: the host of its URL.
+  options& tls_server_name(std::string_view name);
+  /// TLS begins before the server speaks: for servers with `handshake_first`. Default: no.
+  options& tls_handshake_first(bool yes = true);
+  /// Takes any certificate, which protects from nobody who can answer in the server's place. For tests. Default: no.
+  options& tls_insecure(bool yes = true);
+  /// Offers compression to servers behind a WebSocket. Default: no.
+  options& websocket_compression(bool yes = true);
   /// Runs on the loop; must not block. Default: none.
   options& on_event(event_callback callback);
 
@@ -124,6 +137,8 @@ class options {
     std::size_t subscription_buffer = 65'536;
     std::size_t subscription_buffer_bytes = 64u << 20;
     std::string inbox_prefix = "_INBOX";
+    std::string tls_authority_file, tls_certificate_file, tls_key_file, tls_server_name;
+    bool tls_handshake_first = false, tls_insecure = false, websocket_compression = false;
     event_callback on_event;
   };
   const values& get() const { return values_; }
