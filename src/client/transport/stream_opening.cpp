@@ -53,6 +53,7 @@ void stream_opening::secure(std::shared_ptr<const runtime::tls_context> context,
   auto around = std::make_unique<runtime::tls_stream>(loop_, std::move(stream_), std::move(context));
   runtime::tls_stream& tls = *around;
   stream_ = std::move(around);
+  stream_->resume_reading();  // was paused when TLS begins behind INFO
   if (!with_.tls_insecure) tls.expect_name(with_.tls_server_name.empty() ? server_.at.host : with_.tls_server_name);
   tls.handshake([this, then = std::move(then)](result<void> outcome) mutable {
     if (outcome) return then();
