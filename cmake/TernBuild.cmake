@@ -29,6 +29,7 @@ find_package(prometheus-cpp REQUIRED)
 find_package(Snappy REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_library(CCTZ_LIBRARY cctz REQUIRED)
 
