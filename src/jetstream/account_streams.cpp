@@ -1,6 +1,7 @@
 #include "jetstream/account_streams.hpp"
 
 #include "jetstream/stream/stream.hpp"
+#include "jetstream/stream/stream_transfers.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ account_streams::account_streams(routing::account& account, environment& surroun
     : limits(given), account_(account), surroundings_(surroundings), server_(server) {}
 
 account_streams::~account_streams() {
+  transfers.reset();
   streams.clear();
   server_.memory -= used_.memory + staged_.memory;
   server_.storage -= used_.storage + staged_.storage;

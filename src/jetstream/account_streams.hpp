@@ -16,6 +16,7 @@
 namespace tern::jetstream {
 
 class stream;
+class stream_transfers;
 
 struct byte_usage {
   std::uint64_t memory = 0, storage = 0;
@@ -38,6 +39,7 @@ class account_streams {
   // Streams that are there but cannot be served, and why: their names stay taken, their data is left alone (22).
   std::map<std::string, std::string, std::less<>> offline;
   account_limits limits;
+  std::unique_ptr<stream_transfers> transfers;  // backups under way; null while there were none
   std::uint64_t api_total = 0, api_errors = 0;
 
   routing::account& account() const { return account_; }

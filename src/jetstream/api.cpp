@@ -119,7 +119,11 @@ bool api_request::decode_as(const codec::value_type& type, void* into) {
   if (read) return true;
   std::string why(read.error().context());
   if (!codec::is_unknown_field(read.error())) {
-    if (auto told = describe_misfit(body, type, operation.type)) why = std::move(*told);
+    if (auto told = describe_misfit(body, type, operation.type)) {
+      why = std::move(*told);
+    } else if (is_cut_json(body)) {
+      why = "unexpected EOF";
+    }
   }
   respond_error(protocol::jetstream_errc::invalid_json, {{"err", why}});
   return false;

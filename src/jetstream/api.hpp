@@ -31,6 +31,7 @@ struct api_operation {
   std::string_view type;
   std::string_view on_error = {};
   bool audited = true;
+  bool describes_client = false;  // its own advisories say who asked
 };
 
 // Made by the engine, kept alive by whoever will answer it. Answered at most once. One shard.

@@ -3,6 +3,7 @@
 #include "jetstream/consumer/consumer_set.hpp"
 #include "jetstream/stream/stream.hpp"
 #include "jetstream/stream/stream_api.hpp"
+#include "jetstream/stream/stream_transfers.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>
@@ -82,14 +83,6 @@ void unpin_consumer(account_streams& in, api_request& request) {
 
 void needs_cluster(account_streams&, api_request& request) { request.respond_error(jetstream_errc::cluster_required); }
 
-void no_snapshots(account_streams&, api_request& request) {
-  request.respond_error(jetstream_errc::stream_snapshot, {{"err", "snapshots are not supported by this server"}});
-}
-
-void no_restores(account_streams&, api_request& request) {
-  request.respond_error(jetstream_errc::stream_restore, {{"err", "restoring is not supported by this server"}});
-}
-
 constexpr std::string_view page_of_names = ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":null";
 constexpr std::string_view page_of_streams = ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":[]";
 constexpr std::string_view page_of_subjects = ",\"total\":0,\"offset\":0,\"limit\":0";
@@ -111,8 +104,12 @@ const std::array routes = {
     api_route{"STREAM.MSG.DELETE.*",
               {"stream_msg_delete_response"},
               &on_stream<&stream_api::delete_message, message_operation_stream_token>},
-    api_route{"STREAM.SNAPSHOT.*", {"stream_snapshot_response"}, &no_snapshots},
-    api_route{"STREAM.RESTORE.*", {"stream_restore_response", ",\"deliver_subject\":\"\""}, &no_restores},
+    api_route{"STREAM.SNAPSHOT.*",
+              {.type = "stream_snapshot_response", .describes_client = true},
+              &on_stream<&stream_api::snapshot>},
+    api_route{"STREAM.RESTORE.*",
+              {.type = "stream_restore_response", .on_error = ",\"deliver_subject\":\"\"", .describes_client = true},
+              &on_stream<&stream_api::restore>},
     api_route{"STREAM.LEADER.STEPDOWN.*", {"stream_leader_stepdown_response"}, &needs_cluster},
     api_route{"STREAM.PEER.REMOVE.*", {"stream_remove_peer_response"}, &needs_cluster},
     api_route{"CONSUMER.CREATE.*", {"consumer_create_response"}, &create_consumer},

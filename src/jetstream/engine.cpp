@@ -57,7 +57,8 @@ class account_api final : public routing::receiver, public api_endpoint {
     const api_route* route = find_route(rest);
     if (route == nullptr) return true;
     auto request = std::make_shared<api_request>(*this, surroundings_, account_, route->operation, what);
-    if (route->operation.audited && wants_advisory(account_, api_audit_subject) && surroundings_.describe_client)
+    const bool audited = route->operation.audited && wants_advisory(account_, api_audit_subject);
+    if ((audited || route->operation.describes_client) && surroundings_.describe_client)
       request->client = surroundings_.describe_client();
     // Run when what came before it is committed: a request sees the publishes that its client sent ahead of it, and
     // never runs in the middle of a delivery that brought it about.

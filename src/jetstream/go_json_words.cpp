@@ -279,4 +279,22 @@ std::optional<std::string> describe_misfit(std::string_view body, const codec::v
   return std::move(search.found);
 }
 
+bool is_cut_json(std::string_view body) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    const char each = body[at];
+    if (quoted && each == '\\') {
+      ++at;
+    } else if (each == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (each == '{' || each == '[')) {
+      ++depth;
+    } else if (!quoted && (each == '}' || each == ']')) {
+      --depth;
+    }
+  }
+  return quoted || depth > 0;
+}
+
 }  // namespace tern::jetstream

@@ -15,4 +15,7 @@ namespace tern::jetstream {
 std::optional<std::string> describe_misfit(std::string_view body, const codec::value_type& type,
                                            std::string_view response_type);
 
+// The body ends inside of something that it has opened: "unexpected EOF".
+bool is_cut_json(std::string_view body);
+
 }  // namespace tern::jetstream

@@ -33,7 +33,10 @@ void consumer_entry::set_metadata(std::string bytes) {
 }
 
 void consumer_entry::append_delta(std::string_view bytes) {
-  if (memory) return;
+  if (memory) {
+    if (!snapshot_source && known.deltas.empty()) known.deltas.emplace_back(bytes);  // of a restore, for resume()
+    return;
+  }
   dirty = of.dirty = true;
   auto& batch = store.control_batch(of.how_durable == durability::synced);
   if (needs_snapshot) {  // after a failed commit: one snapshot will say it all

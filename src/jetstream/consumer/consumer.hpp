@@ -69,6 +69,7 @@ class consumer final : public routing::receiver {
   const std::string& name() const { return name_; }
   const consumer_config& config() const { return config_; }
   time_point created() const { return created_; }
+  const consumer_state& state() const { return state_; }
   consumer_info info();
   bool bound() const;  // push: somebody listens on the deliver subject
 

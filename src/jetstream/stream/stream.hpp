@@ -48,6 +48,7 @@ struct stored_stream {
   time_point created{};
   std::string identity;              // 8 characters, fixed from creation on
   std::uint64_t first_sequence = 0;  // first_seq of the creation; an update of it has no effect
+  bool loading = false;              // a restore or an import was cut off: a start removes the stream
   intake_checkpoint intake;          // how far its sources were read
 };
 

@@ -354,6 +354,11 @@ void open_recovered(account_streams& in, storage::stream_record& record) {
   const std::string& name = record.name();
   if (in.find(name) != nullptr) return;
   auto what = codec::read_json<stored_stream>(record.metadata());
+  if (what && what->loading) {
+    surroundings.warn("JetStream stream '" + in.account().name() + " > " + name +
+                      "': a restore of it was cut off, what had come of it is removed");
+    return surroundings.store.remove_stream(record);
+  }
   std::string reason;
   if (!what) {
     reason = "its configuration cannot be read: " + what.error().message();

@@ -88,7 +88,7 @@ std::uint64_t append_stream_state(std::string& json, const stream& what, const s
     append_sequences(json, state.lost);
     json += ",\"bytes\":0}";  // how many went with them is not known
   }
-  append_number(json, "consumer_count", what.consumers().size());
+  append_number(json, "consumer_count", parts.consumer_count.value_or(what.consumers().size()));
   json += '}';
   return matching;
 }

@@ -3,7 +3,9 @@
 
 #include "jetstream/stream/stream.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,7 @@ struct stream_info_parts {
   bool deleted_details = false;
   std::string_view subjects_filter = {};  // empty: no subjects
   std::uint64_t subjects_offset = 0;
+  std::optional<std::size_t> consumer_count = {};  // instead of all of them
 };
 
 // Appends `"config":...,"created":...,"state":...[,"domain"][,"cluster"],"ts":...` without braces. Returns the number

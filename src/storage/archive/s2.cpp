@@ -24,9 +24,8 @@ enum frame_kind : unsigned char {
   stream_identifier = 0xff,
 };
 
-std::unexpected<error> damaged(const char* what) {
-  return fail(errc::corrupted, std::string("compressed data: ") + what);
-}
+// The texts of the peer's decoder: they reach clients in the answer to a restore.
+std::unexpected<error> corrupt() { return fail(errc::corrupted, "s2: corrupt input"); }
 
 // Walks the tags of one block. What is decoded so far is what copies refer to.
 class block_decoder {
@@ -126,13 +125,13 @@ class block_decoder {
 result<void> decode_s2_block(std::string_view block, std::size_t limit, std::string& out) {
   byte_reader head(block);
   const std::uint64_t size = head.varint();
-  if (!head.ok()) return damaged("a block without its length");
-  if (size > limit) return fail(errc::limit_exceeded, "compressed data: a block of " + std::to_string(size) + " bytes");
+  if (!head.ok()) return corrupt();
+  if (size > limit) return fail(errc::limit_exceeded, "s2: decoded block is too large");
   const std::size_t start = out.size();
   out.resize(start + static_cast<std::size_t>(size));
   if (block_decoder(head.rest(), out.data() + start, static_cast<std::size_t>(size)).run()) return {};
   out.resize(start);
-  return damaged("a block that does not decode");
+  return corrupt();
 }
 
 void s2_frame_reader::push(std::string_view bytes) {
@@ -162,28 +161,28 @@ result<bool> s2_frame_reader::next(std::string& block) {
     if (*outcome) return true;
   }
   failed_ = true;
-  return damaged("not a stream in S2's framing");
+  return corrupt();
 }
 
 result<bool> s2_frame_reader::read_frame(unsigned char kind, std::string_view body, std::string& block) {
   if (kind == stream_identifier) {
-    if (body != s2_identifier && body != snappy_identifier) return damaged("an unknown stream identifier");
+    if (body != s2_identifier && body != snappy_identifier) return corrupt();
     begun_ = true;
     return false;
   }
-  if (!begun_) return damaged("not a stream in S2's framing");
+  if (!begun_) return corrupt();
   if (kind >= first_skippable) return false;  // padding, an index, what later versions add
-  if (kind > plain_data) return damaged("a frame of an unknown kind");
-  if (body.size() < checksum_size) return damaged("a frame without its checksum");
+  if (kind > plain_data) return fail(errc::corrupted, "s2: unsupported input");
+  if (body.size() < checksum_size) return corrupt();
   const auto checksum = get<std::uint32_t>(body.data());
   body.remove_prefix(checksum_size);
   if (kind == plain_data) {
-    if (body.size() > s2_block_max) return damaged("a frame that is too large");
+    if (body.size() > s2_block_max) return fail(errc::corrupted, "s2: decoded block is too large");
     block.assign(body);
   } else if (auto decoded = decode_s2_block(body, s2_block_max, block); !decoded) {
     return std::unexpected(std::move(decoded.error()));
   }
-  if (masked_crc32c(block) != checksum) return damaged("a frame's checksum does not fit");
+  if (masked_crc32c(block) != checksum) return fail(errc::corrupted, "s2: corrupt input, crc mismatch");
   return !block.empty();
 }
 
