@@ -5,6 +5,7 @@
 #include "runtime/disk.hpp"
 #include "runtime/host/files.hpp"
 #include "runtime/host/process.hpp"
+#include "runtime/host/service_manager.hpp"
 #include "runtime/host/signal_command.hpp"
 #include "runtime/host/signals.hpp"
 #include "runtime/shard.hpp"
@@ -76,6 +77,8 @@ result<loaded_options> load_checked(const command_line& flags, bool warnings_cou
 runtime::host::log_options log_options_of(const options& settings) {
   return {
       .file = settings.log_file,
+      .remote_syslog = settings.remote_syslog,
+      .syslog = settings.syslog,
       .time = settings.log_time,
       .utc = settings.log_time_utc,
       .debug = settings.debug,
@@ -135,7 +138,9 @@ class process final : private option_source {
     for (const std::string& note : notes_) log_->warn(note);
     if (auto started = server_->start(); !started) return fatal(started.error().message());
     write_ports_file();
+    runtime::host::notify_service_manager("READY=1\nSTATUS=Serving");
     loop_.run();
+    runtime::host::notify_service_manager("STOPPING=1\nSTATUS=Shutting down");
     server_->stop();
     remove_ports_file();
     return 0;
@@ -156,11 +161,14 @@ class process final : private option_source {
         if (!server_->context().lame_duck) loop_.stop();
         return;
       case process_signal::hangup:
+        runtime::host::notify_service_manager("RELOADING=1");
         (void)server_->reload();
+        runtime::host::notify_service_manager("READY=1");
         return;
       case process_signal::user1:
         return reopen_log();
       case process_signal::user2:
+        runtime::host::notify_service_manager("STOPPING=1\nSTATUS=Lame duck: clients are asked to leave");
         return server_->enter_lame_duck([this] { loop_.stop(); });
     }
   }

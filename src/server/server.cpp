@@ -4,7 +4,6 @@
 #include "runtime/host/process.hpp"
 #include "server/jetstream_host.hpp"
 #include "server/monitoring/monitor.hpp"
-#include "server/public_key.hpp"
 #include "server/system/system_services.hpp"
 #include "server/websocket/websocket_door.hpp"
 
@@ -13,12 +12,6 @@
 
 namespace tern::server {
 namespace {
-
-std::string random_key(runtime::random& randomness, key_prefix prefix) {
-  std::array<unsigned char, 32> bytes{};
-  randomness.fill(bytes);
-  return encode_public_key(prefix, bytes);
-}
 
 // "host:port", where the host may be in brackets.
 std::pair<std::string, int> split_address(const std::string& text, int default_port) {
@@ -38,15 +31,14 @@ server::server(server_environment surroundings, options settings)
     : surroundings_(surroundings),
       configured_(std::move(settings)),
       settings_(configured_),
-      id_(random_key(surroundings.loop.randomness(), key_prefix::server)),
-      curve_key_(random_key(surroundings.loop.randomness(), key_prefix::curve)),
+      identity_(surroundings.loop.randomness()),
       started_(surroundings.loop.now()),
       config_loaded_(started_),
       context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
       tls_handshakes_(surroundings.loop),
       closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
       lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
-  if (settings_.server_name.empty()) settings_.server_name = id_;
+  if (settings_.server_name.empty()) settings_.server_name = identity_.id;
   context_.tracing = surroundings.log.trace_enabled();
   if (settings_.disable_interest_cache) context_.global_account.disable_cache();
 }
@@ -83,7 +75,7 @@ void server::log_banner() {
   log().info("  Git:      [tern " TERN_VERSION "]");
   log().info("  Name:     " + settings_.server_name);
   if (settings_.jetstream.enabled) log().info("  Node:     " + node_name(settings_.server_name));
-  log().info("  ID:       " + id_);
+  log().info("  ID:       " + identity_.id);
   if (settings_.max_payload > (8 << 20))
     log().warn("Maximum payloads over 8.00 MB are generally discouraged and could lead to poor performance");
   if (!settings_.config_file.empty())
@@ -151,7 +143,7 @@ void server::admit(std::unique_ptr<runtime::byte_stream> stream, std::unique_ptr
 
 void server::append_info(std::string& out, const connection& to, bool after_connect) {
   protocol::server_info info;
-  info.server_id = id_;
+  info.server_id = identity_.id;
   info.server_name = settings_.server_name;
   info.version = protocol::compatible_version;
   info.proto = 1;
@@ -168,7 +160,7 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   add_listener_facts(info, settings_, to);
   info.domain = settings_.jetstream.domain;
   info.api_lvl = 5;
-  info.xkey = curve_key_;
+  info.xkey = identity_.curve_key;
   info.ldm = context_.lame_duck || to.told_to_leave();
   if (after_connect) {
     info.connect_info = true;

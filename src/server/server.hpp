@@ -10,6 +10,7 @@
 #include "server/connection/connection.hpp"
 #include "server/monitoring/connection_report.hpp"
 #include "server/server_context.hpp"
+#include "server/server_identity.hpp"
 #include "server/transport/listener_reload.hpp"
 #include "server/transport/listening.hpp"
 
@@ -67,8 +68,9 @@ class server final : private connection_owner {
   result<void> resume();
 
   const options& settings() const { return settings_; }
-  const std::string& id() const { return id_; }
+  const std::string& id() const { return identity_.id; }
   std::string new_id() { return context_.ids.next(); }  // of an event
+  const server_identity& identity() const { return identity_; }
   const std::string& name() const { return settings_.server_name; }
   // Where clients and monitoring reach it, once started.
   const runtime::endpoint* client_endpoint() const { return listener_ ? &listener_->local() : nullptr; }
@@ -89,7 +91,7 @@ class server final : private connection_owner {
   time_point config_loaded() const { return config_loaded_; }
   bool accepting() const { return accepting_; }
   runtime::handshake_gate& tls_handshakes() { return tls_handshakes_; }
-  const std::string& curve_key() const { return curve_key_; }
+  const std::string& curve_key() const { return identity_.curve_key; }
   jetstream_host* jetstream_services() { return jetstream_.get(); }
   runtime::host::logger& log() { return surroundings_.log; }
 
@@ -118,7 +120,7 @@ class server final : private connection_owner {
   options settings_;    // in force; what was left open is filled in. Changes between two turns only
   listener_reload listener_reload_;
   std::vector<reload_participant*> participants_{&listener_reload_};
-  std::string id_, curve_key_;
+  server_identity identity_;
   time_point started_{}, config_loaded_{};
   server_context context_;
   runtime::handshake_gate tls_handshakes_;

@@ -44,7 +44,7 @@ result<void> server::apply(options next) {
   // Nothing below can fail.
   const options before = std::exchange(configured_, std::move(next));
   settings_ = configured_;
-  if (settings_.server_name.empty()) settings_.server_name = id_;
+  if (settings_.server_name.empty()) settings_.server_name = identity_.id;
   config_loaded_ = context_.now();
   for (const std::string& line : plan->first) log().info(line);
   for (const std::string& line : lines) log().info("Reloaded: " + line);

@@ -2,6 +2,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/host/files.hpp"
+#include "runtime/host/syslog.hpp"
 
 #include <spdlog/formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -116,6 +117,22 @@ class line_formatter final : public spdlog::formatter {
   const line_style style_;
 };
 
+// Lines without time and level: the syslog has its own.
+class syslog_sink final : public spdlog::sinks::sink {
+ public:
+  explicit syslog_sink(std::unique_ptr<syslog_target> to) : to_(std::move(to)) {}
+  void log(const spdlog::details::log_msg& message) override {
+    to_->write(from_spdlog(message.level), {message.payload.data(), message.payload.size()},
+               time_point{std::chrono::duration_cast<nanoseconds>(message.time.time_since_epoch())});
+  }
+  void flush() override {}
+  void set_pattern(const std::string&) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+
+ private:
+  const std::unique_ptr<syslog_target> to_;
+};
+
 class spdlog_log final : public process_log {
  public:
   explicit spdlog_log(clock& time) : time_(time) {}
@@ -155,7 +172,13 @@ class spdlog_log final : public process_log {
   result<std::shared_ptr<spdlog::sinks::sink>> open_sink(const log_options& options) {
     line_style style{.pid = static_cast<int>(::getpid()), .time = options.time, .utc = options.utc};
     std::shared_ptr<spdlog::sinks::sink> sink;
-    if (options.file.empty()) {
+    if (options.file.empty() && !options.remote_syslog.empty()) {
+      auto target = open_remote_syslog(options.remote_syslog);
+      if (!target) return std::unexpected(std::move(target).error());
+      sink = std::make_shared<syslog_sink>(std::move(*target));
+    } else if (options.file.empty() && options.syslog) {
+      sink = std::make_shared<syslog_sink>(open_local_syslog());
+    } else if (options.file.empty()) {
       style.colour = ::isatty(STDERR_FILENO) == 1;
       sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
     } else {

@@ -47,7 +47,9 @@ class logger {
 };
 
 struct log_options {
-  std::string file;  // empty: standard error
+  std::string file;           // wins over a syslog; with neither: standard error
+  std::string remote_syslog;  // a URL; wins over the local one
+  bool syslog = false;
   bool time = true;  // logtime
   bool utc = false;  // logtime_utc
   bool debug = false;

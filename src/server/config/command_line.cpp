@@ -88,6 +88,9 @@ const std::vector<flag>& flags() {
     out.push_back(
         text({"ports_file_dir"}, [](options& to, const std::string& value) { to.ports_file_directory = value; }));
     out.push_back(text({"l", "log"}, [](options& to, const std::string& value) { to.log_file = value; }));
+    out.push_back(boolean({"s", "syslog"}, [](options& to, bool on) { to.syslog = on; }));
+    out.push_back(
+        text({"r", "remote_syslog"}, [](options& to, const std::string& value) { to.remote_syslog = value; }));
     out.push_back(boolean({"T", "logtime"}, [](options& to, bool on) { to.log_time = on; }));
     out.push_back(boolean({"logtime_utc"}, [](options& to, bool on) { to.log_time_utc = on; }));
     out.push_back(boolean({"D", "debug"}, [](options& to, bool on) { to.debug = on; }));
@@ -126,11 +129,7 @@ const std::vector<flag>& flags() {
 }
 
 // Flags of the peer for what is not built here: silence would be worse than a refusal.
-constexpr std::string_view refused[] = {"s",
-                                        "syslog",
-                                        "r",
-                                        "remote_syslog",
-                                        "user",
+constexpr std::string_view refused[] = {"user",
                                         "pass",
                                         "auth",
                                         "cluster",
@@ -213,11 +212,14 @@ TLS options:
 
 Logging options:
     -l, --log <file>                 File to redirect log output
+    -s, --syslog                     Log to the system's log
+    -r, --remote_syslog <url>        Log to a syslog server (udp://localhost:514)
     -T, --logtime                    Timestamp log entries (default: true)
         --logtime_utc                Timestamps in UTC instead of local time
     -D, --debug                      Debugging output
     -V, --trace                      Trace the protocol
-    -DV                              Debug and trace
+    -VV                              Trace, also what the server's own clients do
+    -DV, -DVV                        Debug and trace
         --log_size_limit <bytes>     Size at which the log file is rotated
         --max_traced_msg_len <len>   Longest traced payload (default: unlimited)
 

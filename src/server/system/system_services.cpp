@@ -1,5 +1,6 @@
 #include "server/system/system_services.hpp"
 
+#include "protocol/writer.hpp"
 #include "server/connection/connection.hpp"
 #include "server/monitoring/endpoints.hpp"
 #include "server/server.hpp"
@@ -186,7 +187,7 @@ void system_services::answer(const request& what) {
   using kind = service_answer::kind;
   if (told.what == kind::silent) return;
   if (told.what == kind::bare) {
-    what.in->publish({.subject = what.reply, .reply = {}, .headers = {}, .payload = told.text});
+    send(*what.in, {.subject = what.reply, .reply = {}, .headers = {}, .payload = told.text});
     return;
   }
   json_builder out;
@@ -199,13 +200,27 @@ void system_services::answer(const request& what) {
   out.end_object();
   const packing how = told.what == kind::data ? packing_for(what.headers) : packing::none;
   const std::string body = packed(out.text(), how);
-  what.in->publish({.subject = what.reply, .reply = {}, .headers = packing_headers(how), .payload = body});
+  send(*what.in, {.subject = what.reply, .reply = {}, .headers = packing_headers(how), .payload = body});
 }
 
 // --- events --------------------------------------------------------------------------------------------------------
 
 void system_services::publish(std::string_view subject, const std::string& json) {
-  system_.publish({.subject = subject, .reply = {}, .headers = {}, .payload = json});
+  send(system_, {.subject = subject, .reply = {}, .headers = {}, .payload = json});
+}
+
+void system_services::send(routing::account& in, const routing::message& what) {
+  const options& settings = owner_.settings();
+  if (settings.trace_verbose && owner_.context().tracing) {
+    std::string line = "SYSTEM - <<- [PUB ";
+    line.append(what.subject).append("  ").append(std::to_string(what.payload.size())).append("]");
+    owner_.log().trace(line);
+    std::string_view shown = what.payload;
+    if (settings.max_traced_message > 0) shown = shown.substr(0, static_cast<std::size_t>(settings.max_traced_message));
+    const char* const cut = shown.size() < what.payload.size() ? "..." : "";
+    owner_.log().trace("SYSTEM - <<- MSG_PAYLOAD: [" + protocol::quoted(std::string(shown) + cut) + "]");
+  }
+  in.publish(what);
 }
 
 std::string system_services::server_info_alone() {
