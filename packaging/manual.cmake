@@ -1,0 +1,13 @@
+# Writes the manual page PAGE, as TOOL prints it, compressed to OUT. tern prints its help; a page is made of that.
+if(PAGE STREQUAL "tern.1")
+  execute_process(COMMAND "${TOOL}" --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\\" "\\\\" help "${help}")
+  string(REPLACE "-" "\\-" help "${help}")
+  string(REGEX REPLACE "\n([.'])" "\n\\\\&\\1" help "${help}")
+  set(text ".TH TERN 1 \"\" tern \"User Commands\"\n.SH NAME\ntern \\- command of the Tern messaging server\n.SH SYNOPSIS\n.B tern\n\\fIcommand\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\n.nf\n${help}.fi\n.SH SEE ALSO\n.BR ternd (8)\n")
+else()
+  execute_process(COMMAND "${TOOL}" "${PAGE}" OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+endif()
+string(REGEX REPLACE "\\.gz$" "" plain "${OUT}")
+file(WRITE "${plain}" "${text}")
+execute_process(COMMAND "${GZIP}" -9nf "${plain}" COMMAND_ERROR_IS_FATAL ANY)
