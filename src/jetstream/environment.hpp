@@ -61,6 +61,15 @@ struct options {
   std::int64_t max_payload = 1 << 20;                       // the server's, where a stream has no smaller one
 };
 
+// Follows the publish that is being routed (core 7.3).
+class publish_observer {
+ public:
+  virtual ~publish_observer() = default;
+  // A stream would take it; false: it must not.
+  virtual bool reached_stream(std::string_view stream, std::string_view subject, time_point at) = 0;
+  virtual void refused_by_stream(std::string_view stream, std::string_view why) = 0;
+};
+
 // Lives as long as the engine.
 struct environment {
   options settings;
@@ -72,6 +81,8 @@ struct environment {
   // JSON object that describes the client whose publish is being routed (start, host, id, acc, ...), for API audits.
   // May be empty, as may its answer.
   std::function<std::string()> describe_client = {};
+  // Where the observer of the publish that is being routed stands, if there is one; null: never.
+  publish_observer* const* observer = nullptr;
   // By IANA name, or null: for message schedules (jetstream 5.9). May be empty.
   std::function<std::shared_ptr<const time_zone>(std::string_view)> find_time_zone = {};
 };

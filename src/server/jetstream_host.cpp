@@ -140,6 +140,7 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
                    .now = [&loop = owner.loop()] { return loop.now(); },
                    .warn = [&log = owner.log()](std::string text) { log.warn(text); },
                    .describe_client = [this] { return describe_client(); },
+                   .observer = &owner.context().observer,
                    .find_time_zone = &runtime::host::find_time_zone},
       engine_(std::make_unique<jetstream::engine>(environment_)),
       sync_timer_(owner.loop().timers(), [this] { on_sync_timer(); }) {}

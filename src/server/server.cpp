@@ -173,6 +173,10 @@ void server::on_connected(connection& what) {
   if (system_) system_->connected(what);
 }
 
+void server::publish_trace(const connection&, const message_trace& what) {
+  if (system_) system_->publish_trace(context_.global_account, what);
+}
+
 void server::on_closing(connection& what, close_reason why) {
   connection_report report = report_on(what, closed_subscriptions_max);
   report.stop = context_.now();

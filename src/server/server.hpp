@@ -100,6 +100,7 @@ class server final : private connection_owner {
 
   void append_info(std::string& out, const connection& to, bool after_connect) override;
   void on_connected(connection& what) override;
+  void publish_trace(const connection& of, const message_trace& what) override;
   void on_closing(connection& what, close_reason why) override;
   void on_finished(connection& what) override;
 

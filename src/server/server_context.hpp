@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/nuid.hpp"
+#include "jetstream/environment.hpp"
 #include "routing/account.hpp"
 #include "runtime/host/log.hpp"
 #include "runtime/shard.hpp"
@@ -19,6 +20,7 @@
 namespace tern::server {
 
 class connection;
+class message_trace;
 
 struct traffic {
   std::uint64_t in_messages = 0, in_bytes = 0, out_messages = 0, out_bytes = 0;  // bytes: headers and payload
@@ -32,6 +34,8 @@ class connection_owner {
   virtual void append_info(std::string& out, const connection& to, bool after_connect) = 0;
   // It has told who it is and was admitted.
   virtual void on_connected(connection& what) = 0;
+  // Publishes what a trace has noted, in the account of the connection.
+  virtual void publish_trace(const connection& of, const message_trace& what) = 0;
   // The connection is about to drop its subscriptions and to end. It stays alive until sweep time.
   virtual void on_closing(connection& what, close_reason why) = 0;
   // Nothing will happen to the connection any more: it may be destroyed at the end of the turn.
@@ -77,12 +81,14 @@ struct server_context {
   // The publish at hand, so that its receivers share a large payload and a slow one can make the publisher wait.
   struct publish_in_progress {
     const connection* from = nullptr;
+    message_trace* trace = nullptr;
     std::string_view body_and_crlf;
     std::string* buffer = nullptr;     // owns the body when it may be taken over
     shared_payload* shared = nullptr;  // holds one reference while it is set here
     connection* slow_receiver = nullptr;
   };
   publish_in_progress* publishing = nullptr;
+  jetstream::publish_observer* observer = nullptr;  // the trace of that publish, for streams
 
   time_point now() const { return loop.now(); }
 };

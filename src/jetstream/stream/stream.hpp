@@ -216,6 +216,10 @@ class stream final : public stream_context, private routing::receiver, private s
   void save();
 
   account_streams& owner_;
+  publish_observer* observing() const {
+    return surroundings_.observer != nullptr ? *surroundings_.observer : nullptr;
+  }
+
   environment& surroundings_;
   storage::stream_record& record_;
   storage::stream_log& log_;

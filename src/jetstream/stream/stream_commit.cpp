@@ -138,6 +138,7 @@ void stream::acknowledge(std::string_view reply, storage::sequence number, bool 
 }
 
 void stream::refuse(std::string_view reply, const protocol::api_error& why, std::string_view headers) {
+  if (auto* const observer = observing()) observer->refused_by_stream(name(), why.description);
   if (reply.empty()) return;
   std::string json = "{\"error\":";
   append_error_object(json, why);

@@ -37,6 +37,8 @@ bool is_sequence(std::string_view text, storage::sequence number) {
 
 bool stream::deliver(routing::subscription& to, const routing::message& what) {
   if (closed_) return false;
+  if (auto* const observer = observing(); observer != nullptr && to.tag == direct_reader::no_read)
+    if (!observer->reached_stream(name(), what.subject, surroundings_.now())) return true;
   if (open_scopes_ > 0) {
     defer(to.tag, what);
   } else {

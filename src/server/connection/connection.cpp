@@ -4,6 +4,7 @@
 #include "protocol/info.hpp"
 #include "protocol/subject.hpp"
 #include "protocol/writer.hpp"
+#include "server/system/message_trace.hpp"
 
 #include <algorithm>
 #include <span>
@@ -241,11 +242,20 @@ void connection::route(const protocol::message_frame& message) {
   own.buffer = message.buffer;
   auto* const outer = std::exchange(server_.publishing, &own);
   const routing::message what{message.subject, message.reply, message.header(), message.payload()};
+  std::optional<message_trace> trace;
+  if (!what.headers.empty() && (trace = message_trace::asked_by(what))) {
+    trace->entered(*this, server_.global_account.name(), what.subject, server_.now());
+    own.trace = &*trace;
+  }
+  auto* const outer_observer = std::exchange(server_.observer, own.trace);
   const std::size_t taken = server_.global_account.publish(what, {.self = this, .echo = echo_});
   server_.publishing = outer;
+  server_.observer = outer_observer;
+  if (trace && taken != 0) server_.owner.publish_trace(*this, *trace);  // while the message is there
   if (own.shared != nullptr && --own.shared->references == 0) delete own.shared;
   if (phase_ != phase::open) return;
   if (taken == 0 && no_responders_ && !message.reply.empty()) answer_no_responders(message);
+  if (trace && taken == 0) server_.owner.publish_trace(*this, *trace);
   if (own.slow_receiver != nullptr && !stall_spent_ && own.slow_receiver != this) {
     in_trouble().receiver = own.slow_receiver;
     stall();

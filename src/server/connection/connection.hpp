@@ -110,6 +110,7 @@ class connection final : public routing::receiver {
   void send_ok();
   void send_error(std::string_view text);
   void send_info(bool after_connect);
+  bool is_traced(const routing::subscription& to, const routing::message& what);
   void write_message(routing::subscription& to, const routing::message& what, std::string_view headers);
   void write_shared(std::string_view headers, std::string_view payload);
   void mark_dirty();

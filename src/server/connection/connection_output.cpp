@@ -4,6 +4,7 @@
 
 #include "base/go_duration.hpp"
 #include "protocol/writer.hpp"
+#include "server/system/message_trace.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,7 @@ bool connection::deliver(routing::subscription& to, const routing::message& what
   if (settings.no_fast_producer_stall && server_.publishing != nullptr &&
       output_.size() > static_cast<std::uint64_t>(stall_threshold(settings)))
     return false;
+  if (server_.observer != nullptr && is_traced(to, what)) return true;
   const std::string_view headers = headers_ ? what.headers : std::string_view();
   write_message(to, what, headers);
   if (server_.tracing) {
@@ -48,6 +50,14 @@ bool connection::deliver(routing::subscription& to, const routing::message& what
   if (to.maximum != 0 && to.delivered >= to.maximum) remove(to);
   after_append();
   return true;
+}
+
+// Notes that the message at hand goes out here; true when it must not.
+bool connection::is_traced(const routing::subscription& to, const routing::message& what) {
+  auto* const publish = server_.publishing;
+  if (publish == nullptr || publish->trace == nullptr || !publish->trace->is_about(what)) return false;
+  publish->trace->left_to(*this, to, server_.now());
+  return publish->trace->only();
 }
 
 void connection::write_message(routing::subscription& to, const routing::message& what, std::string_view headers) {

@@ -6,6 +6,7 @@
 #include "server/server.hpp"
 #include "server/system/accounts_view.hpp"
 #include "server/system/client_facts.hpp"
+#include "server/system/message_trace.hpp"
 #include "server/system/service_reply.hpp"
 
 #include <algorithm>
@@ -310,6 +311,16 @@ void system_services::on_statsz_timer() {
   publish_statsz();
   statsz_interval_ = std::min(statsz_interval_ * 2, statsz_interval_max);
   statsz_timer_.arm(owner_.loop().now() + statsz_interval_);
+}
+
+void system_services::publish_trace(routing::account& in, const message_trace& what) {
+  if (!in.has_interest(what.destination())) return;
+  json_builder out;
+  out.begin_object();
+  append_server_info(out, "server", owner_, ++sequence_);
+  what.append_to(out);
+  out.end_object();
+  send(in, {.subject = what.destination(), .reply = {}, .headers = {}, .payload = out.text()});
 }
 
 void system_services::entering_lame_duck() { publish("$SYS.SERVER." + owner_.id() + ".LAMEDUCK", server_info_alone()); }

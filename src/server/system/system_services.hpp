@@ -24,6 +24,7 @@ namespace tern::server {
 
 class connection;
 class json_builder;
+class message_trace;
 class server;
 
 class system_services {
@@ -42,6 +43,9 @@ class system_services {
 
   // Answers what has come; called at the end of each turn, before output is written.
   void run_waiting();
+
+  // In the account of who asked for the trace.
+  void publish_trace(routing::account& in, const message_trace& what);
 
   // --- events ---
   void connected(const connection& who);

@@ -179,6 +179,71 @@ TEST(system_services, connects_and_closes_are_events_core_6) {
   EXPECT_THAT(user.bodies[3], HasSubstr("\"conns\":0"));
 }
 
+class traces : public testing::Test {
+ protected:
+  static options with_jetstream() {
+    options out = tagged();
+    out.jetstream.enabled = true;
+    out.jetstream.max_memory = 1 << 20;
+    return out;
+  }
+  traces() {
+    client.connect(",\"name\":\"me\"");
+    const std::string stream = R"({"name":"S","subjects":["js.>"],"storage":"memory"})";
+    client.send("SUB trace 1\r\nSUB foo 2\r\nSUB foo q 3\r\nPUB $JS.API.STREAM.CREATE.S x " +
+                std::to_string(stream.size()) + "\r\n" + stream + "\r\n");
+    client.take();
+  }
+  // What came after publishing "hi" with these header lines.
+  std::string publish(std::string_view subject, std::string_view lines, std::string_view reply = {}) {
+    const std::string block = "NATS/1.0\r\n" + std::string(lines) + "\r\n\r\n";
+    client.send("HPUB " + std::string(subject) + " " + std::string(reply) + " " + std::to_string(block.size()) + " " +
+                std::to_string(block.size() + 2) + "\r\n" + block + "hi\r\n");
+    return client.take();
+  }
+  test_world world{with_jetstream()};
+  test_client client{world};
+};
+
+TEST_F(traces, tell_where_a_message_came_in_and_where_it_went_core_7_3) {
+  const std::string got = publish("foo", "Nats-Trace-Dest: trace");
+  EXPECT_THAT(got, HasSubstr("MSG trace 1 "));
+  EXPECT_THAT(
+      got,
+      HasSubstr(
+          "\"request\":{\"header\":{\"Nats-Trace-Dest\":[\"trace\"]},\"msgsize\":38},\"events\":[{\"type\":\"in\""));
+  EXPECT_THAT(got, HasSubstr("\"kind\":0,\"cid\":1,\"name\":\"me\",\"acc\":\"$G\",\"subj\":\"foo\"}"));
+  EXPECT_THAT(got, HasSubstr("\"kind\":0,\"cid\":1,\"name\":\"me\",\"sub\":\"foo\"}"));
+  EXPECT_THAT(got, HasSubstr("\"sub\":\"foo\",\"queue\":\"q\"}]}"));
+  EXPECT_THAT(got, AllOf(HasSubstr("HMSG foo 2 "), HasSubstr("HMSG foo 3 ")));
+}
+
+TEST_F(traces, can_go_without_the_message_core_7_3) {
+  const std::string got = publish("foo", "Nats-Trace-Dest: trace\r\nNats-Trace-Only: true");
+  EXPECT_THAT(got, AllOf(HasSubstr("\"sub\":\"foo\""), Not(HasSubstr("HMSG"))));
+  EXPECT_THAT(publish("js.1", "Nats-Trace-Dest: trace\r\nNats-Trace-Only: 1"),
+              HasSubstr("\"stream\":\"S\",\"subject\":\"js.1\"}]}"));
+  client.send("SUB in 9\r\nPUB $JS.API.STREAM.INFO.S in 0\r\n\r\n");
+  EXPECT_THAT(client.take(), HasSubstr("\"messages\":0"));
+}
+
+TEST_F(traces, name_the_stream_and_why_it_refuses_core_7_3) {
+  EXPECT_THAT(publish("js.1", "Nats-Trace-Dest: trace"), HasSubstr("\"stream\":\"S\",\"subject\":\"js.1\"}]}"));
+  EXPECT_THAT(publish("js.1", "Nats-Trace-Dest: trace\r\nNats-Expected-Last-Sequence: 7", "trace"),
+              HasSubstr("\"stream\":\"S\",\"error\":\"wrong last sequence: 1\"}]}"));
+}
+
+TEST_F(traces, come_after_the_answer_of_nobody_core_7_3) {
+  const std::string got = publish("nobody", "Nats-Trace-Dest: trace", "trace");
+  EXPECT_LT(got.find("503"), got.find("\"subj\":\"nobody\"}]}"));
+}
+
+TEST_F(traces, a_destination_that_is_no_subject_asks_for_nothing_core_7_3) {
+  for (const char* destination : {"trace.*", "a..b", "", "trace disabled"})
+    EXPECT_THAT(publish("foo", std::string("Nats-Trace-Dest: ") + destination), Not(HasSubstr("\"events\"")))
+        << destination;
+}
+
 TEST(system_services, statsz_comes_by_itself_and_when_asked_for_without_a_reply_core_6) {
   test_world world(tagged());
   system_user user(world);
