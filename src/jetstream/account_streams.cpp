@@ -2,7 +2,6 @@
 
 #include "jetstream/stream/stream.hpp"
 #include "jetstream/stream/stream_transfers.hpp"
-#include "protocol/subject.hpp"
 
 #include <algorithm>
 
@@ -10,13 +9,6 @@ namespace tern::jetstream {
 namespace {
 
 using protocol::jetstream_errc;
-
-bool any_overlap(const std::vector<std::string>& left, const std::vector<std::string>& right) {
-  return std::ranges::any_of(left, [&right](const std::string& subject) {
-    return std::ranges::any_of(
-        right, [&subject](const std::string& other) { return protocol::subjects_overlap(subject, other); });
-  });
-}
 
 std::uint64_t reserved_by(const stream_config& config) {
   return config.max_bytes > 0 ? static_cast<std::uint64_t>(config.max_bytes) : 0;
@@ -42,21 +34,35 @@ stream* account_streams::find(std::string_view name) const {
   return found == streams.end() ? nullptr : found->second.get();
 }
 
+void account_streams::list(stream& what) {
+  for (const std::string& subject : what.config().subjects) by_subject_.insert(subject, &what);
+  reserved_.of(what.config().storage) += reserved_by(what.config());
+}
+
+void account_streams::unlist(stream& what) {
+  for (const std::string& subject : what.config().subjects) by_subject_.remove(subject, &what);
+  reserved_.of(what.config().storage) -= reserved_by(what.config());
+}
+
 bool account_streams::overlaps(const std::vector<std::string>& subjects, std::string_view except) const {
-  return std::ranges::any_of(streams, [&](const auto& entry) {
-    return entry.first != except && any_overlap(entry.second->config().subjects, subjects);
-  });
+  bool found = false;
+  for (const std::string& subject : subjects) {
+    if (!found) by_subject_.for_each_overlap(subject, [&](const stream* one) { found = found || one->name() != except; });
+  }
+  return found;
 }
 
 std::vector<const stream*> account_streams::matching(std::string_view subject_filter) const {
   std::vector<const stream*> found;
-  for (const auto& [name, one] : streams) {
-    const auto& subjects = one->config().subjects;
-    if (subject_filter.empty() || std::ranges::any_of(subjects, [subject_filter](const std::string& subject) {
-          return protocol::subjects_overlap(subject, subject_filter);
-        }))
-      found.push_back(one.get());
+  if (subject_filter.empty()) {
+    for (const auto& [name, one] : streams) found.push_back(one.get());
+    return found;
   }
+  by_subject_.for_each_overlap(subject_filter, [&](const stream* one) { found.push_back(one); });
+  const auto by_name = [](const stream* one) -> const std::string& { return one->name(); };
+  std::ranges::sort(found, {}, by_name);
+  const auto twice = std::ranges::unique(found);
+  found.erase(twice.begin(), twice.end());
   return found;
 }
 
@@ -80,14 +86,6 @@ std::optional<protocol::api_error> account_streams::check_reservation(const stre
 
 bool account_streams::at_stream_limit() const {
   return limits.max_streams >= 0 && streams.size() >= static_cast<std::size_t>(limits.max_streams);
-}
-
-std::uint64_t account_streams::reserved(storage_type kind) const {
-  std::uint64_t sum = 0;
-  for (const auto& [name, one] : streams) {
-    if (one->config().storage == kind) sum += reserved_by(one->config());
-  }
-  return sum;
 }
 
 void account_streams::add_used(storage_type kind, std::int64_t change) {

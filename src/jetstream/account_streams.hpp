@@ -4,6 +4,7 @@
 #include "jetstream/environment.hpp"
 #include "jetstream/stream/stream_config.hpp"
 #include "protocol/jetstream_error.hpp"
+#include "storage/index/filter_trie.hpp"
 
 #include <cstdint>
 #include <map>
@@ -45,16 +46,20 @@ class account_streams {
   routing::account& account() const { return account_; }
   environment& surroundings() const { return surroundings_; }
   stream* find(std::string_view name) const;
+  // From its opening to its end a stream is known by its subjects and its reservation; both follow its configuration.
+  void list(stream& what);
+  void unlist(stream& what);
 
   // --- rules between the streams of an account ---
   // Some other stream's subjects overlap with these.
+  // Costs what overlaps, not the number of streams; so does matching().
   bool overlaps(const std::vector<std::string>& subjects, std::string_view except) const;
   // Names of streams one of whose subjects overlaps with the filter; an empty filter means all (jetstream 2). Sorted.
   std::vector<const stream*> matching(std::string_view subject_filter) const;
   // What the account and the server allow (20.2). `before` is the configuration that an update replaces, or null.
   std::optional<protocol::api_error> check_reservation(const stream_config& config, const stream_config* before) const;
   bool at_stream_limit() const;
-  std::uint64_t reserved(storage_type kind) const;  // sum of positive max_bytes
+  std::uint64_t reserved(storage_type kind) const { return reserved_.of(kind); }  // sum of positive max_bytes
 
   // --- use, kept by the streams ---
   const byte_usage& used() const { return used_; }
@@ -75,6 +80,8 @@ class account_streams {
   byte_usage used_;    // committed
   byte_usage staged_;  // on its way to the disk
   byte_usage& server_;
+  byte_usage reserved_;
+  storage::filter_trie<stream*> by_subject_;
 };
 
 }  // namespace tern::jetstream

@@ -48,6 +48,7 @@ stream::stream(account_streams& owner, storage::stream_record& record, stored_st
 
 stream::~stream() {
   *alive_ = false;
+  if (listed_) owner_.unlist(*this);
   record_.set_owner(nullptr);
   for (auto* interest : subject_interest_) account().unsubscribe(interest);
   for (auto* interest : direct_interest_) account().unsubscribe(interest);
@@ -70,6 +71,8 @@ void stream::recover() {
 }
 
 void stream::open() {
+  owner_.list(*this);
+  listed_ = true;
   make_transforms();
   subscribe_subjects();
   subscribe_direct_get();
@@ -130,7 +133,9 @@ void stream::make_transforms() {
 }
 
 void stream::update(stream_config next) {
+  owner_.unlist(*this);
   const stream_config before = std::exchange(stored_.config, std::move(next));
+  owner_.list(*this);
   duplicates_.set_window(config().duplicate_window);
   make_transforms();
   save();

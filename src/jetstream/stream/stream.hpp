@@ -251,6 +251,7 @@ class stream final : public stream_context, private routing::receiver, private s
   };
   std::unordered_map<std::uint64_t, staged_total> totals_;
   bool closed_ = false;
+  bool listed_ = false;  // the account knows its subjects
   std::string ack_prefix_;  // `{"stream":"S","seq":`
   std::string ack_;
 
