@@ -126,6 +126,30 @@ TEST(file_store, keeps_messages_over_a_clean_stop) {
   EXPECT_EQ(again->log().totals("orders.3").messages, 42u);
 }
 
+// The first message may be one whose number recovery knew before it had seen it.
+TEST(file_store, knows_the_time_of_the_first_message_after_a_crash) {
+  simulated_machine machine;
+  ASSERT_TRUE(machine.start(small_options()));
+  auto* stream = *machine.messages->create_stream("$G", "ORDERS", "meta", durability::synced, 0);
+  for (sequence number = 1; number <= 2; ++number) append(*stream, number, "orders", "settled");
+  machine.settle();
+  ASSERT_TRUE(machine.messages->close());
+  machine.stop();
+  ASSERT_TRUE(machine.start(small_options()));
+  stream = machine.messages->find_stream("$G", "ORDERS");
+  append(*stream, 3, "orders", "kept");
+  append(*stream, 4, "orders", "kept");
+  machine.settle();
+  EXPECT_TRUE(stream->log().remove(1));
+  EXPECT_TRUE(stream->log().remove(2));
+  machine.settle();
+  machine.crash(runtime::crash_loss::nothing);
+  ASSERT_TRUE(machine.start(small_options()));
+  const auto& state = machine.messages->find_stream("$G", "ORDERS")->log().state();
+  EXPECT_EQ(state.first, 3u);
+  EXPECT_EQ(state.first_timestamp, some_time + std::chrono::seconds(3));
+}
+
 TEST(file_store, consumers_and_their_deltas_survive) {
   simulated_machine machine;
   ASSERT_TRUE(machine.start(small_options()));

@@ -167,6 +167,8 @@ void step(machine_harness& server, model& expected) {
       const bool rolls_up = *rc::gen::inRange(0, 12) == 0;
       const std::string headers = id.empty() && !rolls_up ? "" : model::headers_of(id, rolls_up);
       const std::string answer = server.request(subject, payload, headers);
+      RC_LOG() << "publish " << subject << " " << payload.size() << " " << id << (rolls_up ? " roll-up" : "") << " -> "
+               << answer << "\n";
       const auto outcome = expected.publish(subject, payload, id, rolls_up, server.now());
       RC_ASSERT((answer.find("\"error\"") != std::string::npos) == (outcome == model::outcome::refused));
       RC_ASSERT((answer.find("duplicate") != std::string::npos) == (outcome == model::outcome::duplicate));
@@ -175,6 +177,7 @@ void step(machine_harness& server, model& expected) {
     case 1: {
       const auto number = static_cast<std::uint64_t>(*rc::gen::inRange(1, 60));
       const std::string answer = server.api("STREAM.MSG.DELETE.S", R"({"seq":)" + std::to_string(number) + "}");
+      RC_LOG() << "delete " << number << " -> " << answer << "\n";
       RC_ASSERT((answer.find("\"success\":true") != std::string::npos) == expected.remove(number));
       break;
     }
@@ -185,19 +188,23 @@ void step(machine_harness& server, model& expected) {
       const std::string answer =
           server.api("STREAM.PURGE.S", R"({"filter":")" + (by_subject ? subject : "") + R"(","seq":)" +
                                            std::to_string(below) + ",\"keep\":" + std::to_string(keep) + "}");
+      RC_LOG() << "purge " << (by_subject ? subject : "") << " " << below << " " << keep << " -> " << answer << "\n";
       const auto removed = expected.purge(by_subject ? subject : "", below, keep);
       RC_ASSERT(answer.find("\"purged\":" + std::to_string(removed) + "}") != std::string::npos);
       break;
     }
     case 3:
       server.advance(std::chrono::seconds(*rc::gen::inRange(1, 12)));
+      RC_LOG() << "time passes\n";
       expected.expire(server.now());
       break;
     case 4:
+      RC_LOG() << "crash\n";
       server.crash(*rc::gen::inRange(0, 2) == 0 ? runtime::crash_loss::all_unsynced : runtime::crash_loss::nothing);
       expected.restart();
       break;
     default:
+      RC_LOG() << "restart\n";
       server.restart();
       expected.restart();
   }
@@ -216,6 +223,7 @@ TEST(stream_model, a_stream_and_its_model_stay_equal) {
     chosen.discard_new = *rc::gen::inRange(0, 3) == 0;
     chosen.discard_new_per_subject =
         chosen.discard_new && chosen.max_msgs_per_subject > 0 && *rc::gen::inRange(0, 2) == 0;
+    RC_LOG() << chosen.body() << "\n";
     machine_harness server;
     const std::string created = server.api("STREAM.CREATE.S", chosen.body());
     RC_ASSERT(created.find("did_create") != std::string::npos);

@@ -175,7 +175,8 @@ void segmented_log::repair_first() {
     return;
   }
   const sequence first = *live_.first();
-  if (first != state_.first) {
+  // During recovery the number may be right before the time is known.
+  if (first != state_.first || state_.first_timestamp == time_point()) {
     state_.first = first;
     const segment& holder = *find(first);
     state_.first_timestamp = from_unix_nanoseconds(holder.places[holder.index_of(first)].time);
