@@ -40,7 +40,8 @@ server::server(server_environment surroundings, options settings)
       lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
   if (settings_.server_name.empty()) settings_.server_name = identity_.id;
   context_.tracing = surroundings.log.trace_enabled();
-  if (settings_.disable_interest_cache) context_.global_account.disable_cache();
+  if (settings_.disable_interest_cache)
+    context_.accounts.for_each([](account_state& one) { one.interest.disable_cache(); });
 }
 
 server::~server() { stop(); }
@@ -58,9 +59,8 @@ result<void> server::start() {
     if (!host) return std::unexpected(std::move(host).error());
     jetstream_ = std::move(*host);
   }
-  system_ = std::make_unique<system_services>(*this, context_.system_account);
-  system_->serve(context_.global_account);
-  system_->serve(context_.system_account);
+  system_ = std::make_unique<system_services>(*this, context_.accounts.system().interest);
+  context_.accounts.for_each([this](account_state& one) { system_->serve(one.interest); });
   turn_end_ = context_.loop.at_turn_end([this] { end_turn(); });
   if (auto opened = open_listeners(); !opened) return opened;
   accepting_ = true;
@@ -164,7 +164,8 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   info.ldm = context_.lame_duck || to.told_to_leave();
   if (after_connect) {
     info.connect_info = true;
-    info.remote_account = context_.global_account.name();
+    info.remote_account = to.account().name();
+    info.acc_is_sys = &to.account() == &context_.accounts.system();
   }
   protocol::append_info(out, info);
 }
@@ -173,8 +174,8 @@ void server::on_connected(connection& what) {
   if (system_) system_->connected(what);
 }
 
-void server::publish_trace(const connection&, const message_trace& what) {
-  if (system_) system_->publish_trace(context_.global_account, what);
+void server::publish_trace(const connection& of, const message_trace& what) {
+  if (system_) system_->publish_trace(of.account().interest, what);
 }
 
 void server::on_closing(connection& what, close_reason why) {
@@ -201,8 +202,7 @@ void server::end_turn() {
   for (int round = 0; round < rounds_max && !quiet; ++round) {
     const std::uint64_t closings = closings_;
     if (system_) system_->run_waiting();
-    context_.global_account.end_turn();
-    context_.system_account.end_turn();
+    context_.accounts.for_each([](account_state& one) { one.interest.end_turn(); });
     if (jetstream_) jetstream_->commit();
     // By index: flushing may end a connection, whose last words go on the list.
     for (std::size_t at = 0; at < context_.dirty.size(); ++at) context_.dirty[at]->flush();
@@ -210,7 +210,7 @@ void server::end_turn() {
     quiet = closings_ == closings;
   }
   if (!quiet) {
-    context_.global_account.end_turn();
+    context_.accounts.for_each([](account_state& one) { one.interest.end_turn(); });
     context_.loop.post([] {});  // the rest in another turn
   }
   for (const std::uint64_t id : finished_) ending_.erase(id);

@@ -6,6 +6,7 @@
 #include "routing/account.hpp"
 #include "runtime/host/log.hpp"
 #include "runtime/shard.hpp"
+#include "server/account_registry.hpp"
 #include "server/config/options.hpp"
 #include "server/connection/close_reason.hpp"
 #include "server/connection/output_queue.hpp"
@@ -21,10 +22,6 @@ namespace tern::server {
 
 class connection;
 class message_trace;
-
-struct traffic {
-  std::uint64_t in_messages = 0, in_bytes = 0, out_messages = 0, out_bytes = 0;  // bytes: headers and payload
-};
 
 // The server, as its connections see it.
 class connection_owner {
@@ -56,8 +53,8 @@ struct server_context {
         settings(settings),
         log(log),
         owner(owner),
-        global_account("$G", seed),
-        system_account("$SYS", ~seed),
+        accounts(seed),
+        global_account(accounts.global().interest),
         ids(seed ^ 0x5bd1e995) {}
 
   runtime::shard& loop;
@@ -65,7 +62,8 @@ struct server_context {
   runtime::host::logger& log;
   connection_owner& owner;
 
-  routing::account global_account, system_account;
+  account_registry accounts;
+  routing::account& global_account;  // of `accounts`
   nuid_source ids;
   block_pool blocks;
   std::array<char, read_bytes> read_buffer;  // of whoever reads: parsing leaves nothing in it

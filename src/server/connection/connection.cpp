@@ -25,6 +25,7 @@ constexpr nanoseconds round_trip_valid = std::chrono::hours(1);
 connection::connection(server_context& server, std::uint64_t id, std::unique_ptr<runtime::byte_stream> stream,
                        std::unique_ptr<connection_front> front)
     : server_(server),
+      account_(&server.accounts.global()),
       id_(id),
       stream_(std::move(stream)),
       front_(std::move(front)),
@@ -181,6 +182,7 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
     const auto spread =
         static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
     ping_timer_.arm(server_.now() + first + nanoseconds(spread));
+    ++account_->connections;
     server_.owner.on_connected(*this);
   }
   return true;
@@ -202,8 +204,10 @@ protocol::verdict connection::on_publish_start(const protocol::message_head& hea
 protocol::verdict connection::on_publish(const protocol::message_frame& message) {
   ++counts_.in_messages;
   counts_.in_bytes += message.body.size();
-  ++server_.totals.in_messages;
-  server_.totals.in_bytes += message.body.size();
+  for (traffic* sum : {&server_.totals, &account_->counts}) {
+    ++sum->in_messages;
+    sum->in_bytes += message.body.size();
+  }
   last_activity_ = server_.now();
   if (server_.tracing) trace_payload("<<-", message.header(), message.payload());
   if (!may_publish(message)) return verdict::go_on;
@@ -244,11 +248,11 @@ void connection::route(const protocol::message_frame& message) {
   const routing::message what{message.subject, message.reply, message.header(), message.payload()};
   std::optional<message_trace> trace;
   if (!what.headers.empty() && (trace = message_trace::asked_by(what))) {
-    trace->entered(*this, server_.global_account.name(), what.subject, server_.now());
+    trace->entered(*this, account_->name(), what.subject, server_.now());
     own.trace = &*trace;
   }
   auto* const outer_observer = std::exchange(server_.observer, own.trace);
-  const std::size_t taken = server_.global_account.publish(what, {.self = this, .echo = echo_});
+  const std::size_t taken = account_->interest.publish(what, {.self = this, .echo = echo_});
   server_.publishing = outer;
   server_.observer = outer_observer;
   if (trace && taken != 0) server_.owner.publish_trace(*this, *trace);  // while the message is there
@@ -264,7 +268,7 @@ void connection::route(const protocol::message_frame& message) {
 
 // On the requester's own plain subscription; not counted against its maximum (core 2.8).
 void connection::answer_no_responders(const protocol::message_frame& message) {
-  const routing::subscription* to = server_.global_account.find_plain(*this, message.reply);
+  const routing::subscription* to = account_->interest.find_plain(*this, message.reply);
   if (to == nullptr) return;
   std::string line;
   const std::string block = protocol::status_block(503, {}, {{"Nats-Subject", message.subject}});
@@ -297,7 +301,7 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
       send_error("Invalid Subject");
       return verdict::go_on;
     }
-    subscriptions_.insert(server_.global_account.subscribe(*this, subject, queue, sid));
+    subscriptions_.insert(account_->interest.subscribe(*this, subject, queue, sid));
   }
   if (verbose_) send_ok();
   return verdict::go_on;
@@ -348,11 +352,11 @@ protocol::verdict connection::on_info(std::string_view json) {
 void connection::remove(routing::subscription& what) {
   if (server_.tracing) trace("<->", "DELSUB " + what.sid);
   subscriptions_.erase(&what);
-  server_.global_account.unsubscribe(&what);
+  account_->interest.unsubscribe(&what);
 }
 
 void connection::remove_all_subscriptions() {
-  subscriptions_.each([this](routing::subscription& what) { server_.global_account.unsubscribe(&what); });
+  subscriptions_.each([this](routing::subscription& what) { account_->interest.unsubscribe(&what); });
   subscriptions_.clear();
 }
 
@@ -388,6 +392,7 @@ void connection::close(close_reason why) {
   constexpr nanoseconds linger_max = std::chrono::seconds(2);
   if (phase_ != phase::open) return;
   if (server_.log.debug_enabled()) debug("Client connection closed: " + std::string(to_word(why)));
+  if (connected_) --account_->connections;
   server_.owner.on_closing(*this, why);
   if (front_) front_->closing(why);
   remove_all_subscriptions();
@@ -422,6 +427,7 @@ void connection::end_linger() { finish(); }
 
 void connection::abandon() {
   if (phase_ == phase::open) {
+    if (connected_) --account_->connections;
     server_.owner.on_closing(*this, close_reason::server_shutdown);
     remove_all_subscriptions();
   }

@@ -53,6 +53,7 @@ class connection final : public routing::receiver {
 
   // --- what monitoring shows ---
   std::uint64_t id() const { return id_; }
+  account_state& account() const { return *account_; }
   bool connected() const { return connected_; }
   bool open() const { return phase_ == phase::open; }
   bool finished() const { return phase_ == phase::finished; }
@@ -153,6 +154,7 @@ class connection final : public routing::receiver {
   trouble& in_trouble();
 
   server_context& server_;
+  account_state* account_;  // $G until it has told who it is
   const std::uint64_t id_;
   std::unique_ptr<runtime::byte_stream> stream_;
   std::unique_ptr<connection_front> front_;

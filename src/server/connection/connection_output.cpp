@@ -43,8 +43,10 @@ bool connection::deliver(routing::subscription& to, const routing::message& what
   const std::size_t size = headers.size() + what.payload.size();
   ++counts_.out_messages;
   counts_.out_bytes += size;
-  ++server_.totals.out_messages;
-  server_.totals.out_bytes += size;
+  for (traffic* sum : {&server_.totals, &account_->counts}) {
+    ++sum->out_messages;
+    sum->out_bytes += size;
+  }
   last_activity_ = server_.now();
   ++to.delivered;
   if (to.maximum != 0 && to.delivered >= to.maximum) remove(to);
@@ -119,7 +121,7 @@ void connection::after_append() {
   const options& settings = server_.settings;
   const auto pending = static_cast<std::int64_t>(output_.size());
   if (pending > settings.max_pending) {
-    ++server_.slow_consumers;
+    ++server_.slow_consumers, ++account_->slow_consumers;
     server_.log.info(label() + "Slow Consumer Detected: MaxPending of " + std::to_string(settings.max_pending) +
                      " Exceeded");
     return close(close_reason::slow_consumer_pending);
@@ -234,7 +236,7 @@ void connection::on_write_deadline() {
   if (phase_ == phase::lingering) return end_linger();
   if (output_failed_) return close(close_reason::write_error);
   trouble& state = in_trouble();
-  ++server_.slow_consumers;
+  ++server_.slow_consumers, ++account_->slow_consumers;
   server_.log.info(label() + "Slow Consumer Detected: WriteDeadline of " +
                    to_go_duration(server_.settings.write_deadline) + " exceeded with " +
                    std::to_string(state.batch_pieces) + " chunks of " + std::to_string(state.batch_total) +

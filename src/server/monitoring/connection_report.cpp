@@ -45,6 +45,7 @@ connection_report report_on(const connection& what, std::size_t subscriptions_ma
   out.counts = what.counts();
   out.stalls = what.stalls();
   out.subscription_count = what.subscriptions().size();
+  out.account = what.account().name();
   out.name = what.name();
   out.language = what.language();
   out.version = what.version();

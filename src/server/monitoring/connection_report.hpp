@@ -31,6 +31,7 @@ struct connection_report {
   std::uint64_t stalls = 0;
   std::size_t subscription_count = 0;
   std::string name, language, version;
+  std::string account, user;  // user: as it may be shown
   std::optional<runtime::tls_facts> tls;
   bool tls_first = false;
   bool websocket = false;

@@ -6,13 +6,17 @@
 #include "server/transport/listening.hpp"
 
 #include "base/go_duration.hpp"
+#include "protocol/subject.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 namespace tern::server {
 namespace {
+
+constexpr std::string_view global_name = "$G";
 
 using order = std::function<bool(const connection_report&, const connection_report&)>;
 
@@ -53,13 +57,18 @@ result<order> order_of(const connz_options& asked, time_point now) {
   return fail(errc::invalid_argument, "invalid sorting option: " + by);
 }
 
+bool has_subject(const connection_report& one, std::string_view filter) {
+  return std::ranges::any_of(
+      one.subscriptions, [filter](const subscription_report& sub) { return protocol::is_subset(sub.subject, filter); });
+}
+
 void add_subscriptions(json_builder& out, const connection_report& one, const connz_options& asked) {
   if (one.subscriptions.empty()) return;
   if (asked.subscriptions_detail) {
     out.begin_array("subscriptions_list_detail");
     for (const subscription_report& sub : one.subscriptions) {
       out.begin_object();
-      if (one.stop) out.field("account", "$G").field("account_tag", "$G");
+      if (one.stop) out.field("account", one.account).field("account_tag", one.account);
       out.field("subject", sub.subject).field_unless_empty("qgroup", sub.queue).field("sid", sub.sid);
       out.field("msgs", sub.delivered).field_unless_empty("max", sub.maximum).field("cid", sub.connection).end_object();
     }
@@ -88,7 +97,11 @@ void add_connection(json_builder& out, const connection_report& one, const connz
   out.field_unless_empty("name", one.name).field_unless_empty("lang", one.language);
   out.field_unless_empty("version", one.version);
   add_tls_of_connection(out, one, asked.auth);
-  if (asked.auth && !one.stop) out.field("name_tag", "$G");
+  if (asked.auth) {
+    out.field_unless_empty("authorized_user", one.user);
+    if (one.account != global_name) out.field("account", one.account);
+    if (!one.stop) out.field("name_tag", one.account);
+  }
   add_subscriptions(out, one, asked);
   out.end_object();
 }
@@ -104,17 +117,24 @@ endpoint_answer connz(server& from, const connz_options& asked) {
   const std::int64_t offset = std::max<std::int64_t>(0, asked.offset);
   const std::int64_t limit = asked.cid != 0 ? 1 : asked.limit > 0 ? asked.limit : default_limit;
 
-  const bool known_account = asked.acc.empty() || asked.acc == from.global_account().name();
+  const bool known_account = asked.acc.empty() || from.context().accounts.find(asked.acc) != nullptr;
+  const auto in_account = [&asked](const connection_report& one) {
+    return asked.acc.empty() || one.account == asked.acc;
+  };
   const bool with_subscriptions = asked.subscriptions || asked.subscriptions_detail || !asked.filter_subject.empty();
   const std::size_t listed = with_subscriptions ? std::numeric_limits<std::size_t>::max() : 0;
   std::vector<connection_report> all;
   if (known_account && state != connection_state::closed)
-    for (const auto& [id, one] : from.connections()) all.push_back(report_on(*one, listed));
+    for (const auto& [id, one] : from.connections())
+      if (asked.acc.empty() || one->account().name() == asked.acc) all.push_back(report_on(*one, listed));
   // The ring stores no account name for $G, so that a filter on it finds nothing (core 5).
-  if (asked.acc.empty() && state != connection_state::open)
-    all.insert(all.end(), from.closed().all().begin(), from.closed().all().end());
+  if (asked.acc != global_name && state != connection_state::open)
+    std::ranges::copy_if(from.closed().all(), std::back_inserter(all), in_account);
   const std::size_t total = all.size();
-  if (!asked.user.empty()) all.clear();  // nobody has a user name
+  if (!asked.user.empty())
+    std::erase_if(all, [&asked](const connection_report& one) { return one.user != asked.user; });
+  if (!asked.filter_subject.empty())
+    std::erase_if(all, [&asked](const connection_report& one) { return !has_subject(one, asked.filter_subject); });
   if (asked.cid != 0) std::erase_if(all, [&asked](const connection_report& one) { return one.id != asked.cid; });
   std::ranges::stable_sort(all, *sorted);
 

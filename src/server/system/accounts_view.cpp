@@ -3,30 +3,37 @@
 #include "server/server.hpp"
 
 namespace tern::server {
+namespace {
+
+account_view view_of(server& from, account_state& one) {
+  return {.name = one.name(),
+          .interest = &one.interest,
+          .is_system = &one == &from.context().accounts.system(),
+          .connections = one.connections,
+          .counts = one.counts,
+          .slow_consumers = one.slow_consumers};
+}
+
+}  // namespace
 
 std::vector<account_view> account_views(server& from) {
-  server_context& state = from.context();
-  return {{.name = state.global_account.name(),
-           .interest = &state.global_account,
-           .connections = from.connections().size(),
-           .total_connections = from.connections().size(),
-           .counts = state.totals,
-           .slow_consumers = state.slow_consumers},
-          {.name = state.system_account.name(), .interest = &state.system_account, .is_system = true}};
+  std::vector<account_view> out;
+  from.context().accounts.for_each([&](account_state& one) { out.push_back(view_of(from, one)); });
+  return out;
 }
 
 std::optional<account_view> account_view_of(server& from, std::string_view name) {
-  for (account_view& one : account_views(from))
-    if (one.name == name) return std::move(one);
-  return std::nullopt;
+  account_state* const found = from.context().accounts.find(name);
+  if (found == nullptr) return std::nullopt;
+  return view_of(from, *found);
 }
 
 std::uint64_t total_subscriptions(server& from) {
   std::uint64_t sum = 0;
-  for (const account_view& one : account_views(from)) sum += one.interest->statistics().subscriptions;
+  from.context().accounts.for_each([&sum](account_state& one) { sum += one.interest.statistics().subscriptions; });
   return sum;
 }
 
-std::string system_account_name(server& from) { return from.context().system_account.name(); }
+std::string system_account_name(server& from) { return from.context().accounts.system().name(); }
 
 }  // namespace tern::server

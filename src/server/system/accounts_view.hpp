@@ -19,7 +19,6 @@ struct account_view {
   routing::account* interest = nullptr;
   bool is_system = false;
   std::size_t connections = 0;
-  std::uint64_t total_connections = 0;
   traffic counts;
   std::uint64_t slow_consumers = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace tern::server {
 
-std::string_view account_name_of(const connection&) { return "$G"; }
+std::string_view account_name_of(const connection& who) { return who.account().name(); }
 
 void append_client_object(json_builder& out, std::string_view key, const connection& who, time_point stop) {
   out.begin_object(key).field("start", who.started());

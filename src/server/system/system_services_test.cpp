@@ -19,7 +19,8 @@ using testing::StartsWith;
 // Speaks in the system account without a connection.
 class system_user final : public routing::receiver {
  public:
-  explicit system_user(test_world& world) : world_(world), account_(world.under_test->context().system_account) {}
+  explicit system_user(test_world& world)
+      : world_(world), account_(world.under_test->context().accounts.system().interest) {}
   ~system_user() override {
     for (auto* one : interest_) account_.unsubscribe(one);
   }
@@ -257,7 +258,7 @@ TEST(system_services, statsz_comes_by_itself_and_when_asked_for_without_a_reply_
   world.advance(60s);
   EXPECT_EQ(user.bodies.size(), before + 6);
   for (int times = 0; times < 3; ++times)
-    world.under_test->context().system_account.publish(
+    world.under_test->context().accounts.system().interest.publish(
         {.subject = "$SYS.REQ.SERVER.PING", .reply = {}, .headers = {}, .payload = {}});
   world.loop.post([] {});
   world.run();
