@@ -87,6 +87,12 @@ result<server_address> parse_server_url(std::string_view url) {
       address.at.in_process = true;
       return address;
     }
+    if (scheme == "unix") {
+      if (!rest.starts_with('/')) return fail(errc::invalid_options, "server URL '" + std::string(url) + "': no path");
+      address.at.host = std::string(rest);
+      address.at.unix_socket = true;
+      return address;
+    }
     if (scheme == "tls") {
       address.scheme = server_scheme::tls;
     } else if (scheme == "ws") {

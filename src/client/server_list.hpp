@@ -30,7 +30,8 @@ struct server_address {
   std::string text() const { return at.in_process ? "inproc://" + at.host : at.text(); }
 };
 
-// `[nats://|tls://][user:password@|token@]host[:port]`, the same with `ws://` or `wss://` and a path, `inproc://name`.
+// `[nats://|tls://][user:password@|token@]host[:port]`, the same with `ws://` or `wss://` and a path, `unix:///path`,
+// `inproc://name`.
 // errc::invalid_options for anything else.
 result<server_address> parse_server_url(std::string_view url);
 

@@ -28,6 +28,7 @@ TEST(server_url, knows_tls_and_websockets) {
   EXPECT_EQ(secure->at.port, 443);
   EXPECT_EQ(secure->path, "/a/b");
   EXPECT_EQ(secure->user, "u");
+  EXPECT_EQ(parse_server_url("unix:///run/tern.sock")->at.host, "/run/tern.sock");
 }
 
 TEST(server_url, refuses_what_it_cannot_dial) {

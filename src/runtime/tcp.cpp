@@ -1,4 +1,5 @@
-// TCP over the shard's reactor. Asio lends its address types and its resolver; the system calls are ours.
+// TCP and Unix sockets over the shard's reactor. Asio lends its address types and its resolver; the system calls are
+// ours.
 #include "runtime/shard.hpp"
 #include "runtime/tcp_stream.hpp"
 #include "runtime/transport.hpp"
@@ -7,6 +8,8 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <cerrno>
 #include <memory>
@@ -38,9 +41,11 @@ int open_socket(const tcp::endpoint& towards) {
 // not end the listener: it tries again after a pause. Shared by the listener and a running on_ready().
 class acceptor final : public watched_socket, public std::enable_shared_from_this<acceptor> {
  public:
-  acceptor(shard& owner, int descriptor, transport::accept_callback callback)
+  // `unix_at`: what it is, when it is a Unix socket.
+  acceptor(shard& owner, int descriptor, transport::accept_callback callback, std::optional<endpoint> unix_at = {})
       : watched_socket(owner.reactor(), descriptor),
         owner_(owner),
+        unix_at_(std::move(unix_at)),
         accept_(std::move(callback)),
         retry_(owner.timers(), [this] { tell_about({.read = true}); }) {}
 
@@ -55,8 +60,9 @@ class acceptor final : public watched_socket, public std::enable_shared_from_thi
         if (errno == ECONNABORTED || errno == EINTR) continue;
         return pause();
       }
-      from.resize(size);
-      auto stream = make_tcp_stream(owner_.reactor(), accepted, from);
+      if (!unix_at_) from.resize(size);
+      auto stream = unix_at_ ? make_unix_stream(owner_.reactor(), accepted, *unix_at_)
+                             : make_tcp_stream(owner_.reactor(), accepted, from);
       if (!stream) return pause();
       accept_(*std::move(stream));
     }
@@ -75,6 +81,7 @@ class acceptor final : public watched_socket, public std::enable_shared_from_thi
   }
 
   shard& owner_;
+  const std::optional<endpoint> unix_at_;
   transport::accept_callback accept_;
   timer_queue::timer retry_;
 };
@@ -90,6 +97,88 @@ class tcp_listener final : public listener {
   std::shared_ptr<acceptor> state_;
   endpoint local_;
 };
+
+// Its file goes with it.
+class unix_listener final : public listener {
+ public:
+  unix_listener(std::shared_ptr<acceptor> state, endpoint local) : state_(std::move(state)), local_(std::move(local)) {}
+  ~unix_listener() override { close(); }
+  const endpoint& local() const override { return local_; }
+  void close() override {
+    if (state_->closed()) return;
+    state_->close();
+    ::unlink(local_.host.c_str());
+  }
+
+ private:
+  std::shared_ptr<acceptor> state_;
+  endpoint local_;
+};
+
+// False when the path is too long for one.
+bool make_unix_address(const std::string& path, sockaddr_un& into) {
+  into = {};
+  into.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof into.sun_path) return false;
+  path.copy(into.sun_path, path.size());
+  return true;
+}
+
+int open_unix_socket() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+// A socket's file of which the listener is gone.
+bool is_stale(const sockaddr_un& at) {
+  struct stat what;
+  if (::lstat(at.sun_path, &what) != 0 || !S_ISSOCK(what.st_mode)) return false;
+  const int probe = open_unix_socket();
+  if (probe < 0) return false;
+  const bool refused =
+      ::connect(probe, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 && errno == ECONNREFUSED;
+  ::close(probe);
+  return refused;
+}
+
+result<std::unique_ptr<listener>> listen_on_unix_socket(shard& owner, const endpoint& at,
+                                                        transport::accept_callback accept) {
+  constexpr mode_t owner_and_group = 0660;
+  const auto failed = [&at](std::string_view step, int number) {
+    return fail(errc::io_error,
+                "listen on " + at.text() + ": " + std::string(step) + ": " + system_error(number).message());
+  };
+  sockaddr_un address;
+  if (!make_unix_address(at.host, address)) return failed("bind", ENAMETOOLONG);
+  const int descriptor = open_unix_socket();
+  if (descriptor < 0) return failed("socket", errno);
+  // Before the file is there, so that nobody else finds it open for a moment.
+  ::fchmod(descriptor, owner_and_group);
+  const auto bound = [&] {
+    return ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  };
+  bool is_bound = bound();
+  if (!is_bound && errno == EADDRINUSE && is_stale(address)) is_bound = ::unlink(address.sun_path) == 0 && bound();
+  if (is_bound) ::chmod(address.sun_path, owner_and_group);  // what the process's mask has taken away
+  if (!is_bound || ::listen(descriptor, listen_backlog) != 0) {
+    const int number = errno;
+    ::close(descriptor);
+    return failed(is_bound ? "listen" : "bind", number);
+  }
+  const auto state = std::make_shared<acceptor>(owner, descriptor, std::move(accept), at);
+  if (auto watched = state->watch({.read = true}); !watched)
+    return fail(errc::io_error, "listen on " + at.text() + ": " + watched.error().context());
+  return std::make_unique<unix_listener>(state, at);
+}
+
+result<std::unique_ptr<byte_stream>> connect_unix_socket(shard& owner, const endpoint& to) {
+  sockaddr_un address;
+  const int descriptor = make_unix_address(to.host, address) ? open_unix_socket() : -1;
+  // At once or not at all: a backlog that is full is a refusal.
+  if (descriptor < 0 || ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int number = descriptor < 0 ? ENAMETOOLONG : errno;
+    if (descriptor >= 0) ::close(descriptor);
+    return fail(errc::connect_failed, "connect to " + to.text() + ": " + system_error(number).message());
+  }
+  return make_unix_stream(owner.reactor(), descriptor, to);
+}
 
 class connector;
 using connectors = std::vector<std::shared_ptr<connector>>;
@@ -260,6 +349,7 @@ class tcp_transport final : public transport {
   }
 
   result<std::unique_ptr<listener>> listen(const endpoint& at, accept_callback accept) override {
+    if (at.unix_socket) return listen_on_unix_socket(owner_, at, std::move(accept));
     const auto failed = [&](std::string_view what, const error_code& why) {
       return fail(errc::io_error, "listen on " + at.text() + ": " + std::string(what) + ": " + why.message());
     };
@@ -293,12 +383,18 @@ class tcp_transport final : public transport {
   }
 
   void connect(const endpoint& to, nanoseconds patience, connect_callback done) override {
+    if (to.unix_socket) {
+      return owner_.post([&owner = owner_, to, done = std::move(done), alive = std::weak_ptr<bool>(alive_)]() mutable {
+        if (!alive.expired()) done(connect_unix_socket(owner, to));
+      });
+    }
     std::make_shared<connector>(owner_, pending_, to, std::move(done))->start(owner_.now() + patience);
   }
 
  private:
   shard& owner_;
   connectors pending_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace

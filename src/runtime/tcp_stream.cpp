@@ -118,10 +118,8 @@ class stream_socket final : public watched_socket {
 
 class tcp_stream final : public byte_stream {
  public:
-  tcp_stream(std::unique_ptr<stream_socket> socket, endpoint peer)
-      : socket_(std::move(socket)), peer_(std::move(peer)) {
-    if (auto own = local_of(socket_->descriptor())) local_ = *std::move(own);
-  }
+  tcp_stream(std::unique_ptr<stream_socket> socket, endpoint local, endpoint peer)
+      : socket_(std::move(socket)), local_(std::move(local)), peer_(std::move(peer)) {}
   ~tcp_stream() override { stream_socket::release(std::move(socket_)); }
 
   io_result read(std::span<char> into) override {
@@ -187,14 +185,23 @@ class tcp_stream final : public byte_stream {
   endpoint peer_;
 };
 
+// Whoever makes a stream reads it next. From here on the reactor cannot refuse.
+result<std::unique_ptr<byte_stream>> make_stream(readiness& reactor, int descriptor, endpoint local, endpoint peer) {
+  auto socket = std::make_unique<stream_socket>(reactor, descriptor);
+  if (auto watched = socket->watch({.read = true}); !watched) return std::unexpected(std::move(watched).error());
+  return std::make_unique<tcp_stream>(std::move(socket), std::move(local), std::move(peer));
+}
+
 }  // namespace
 
 result<std::unique_ptr<byte_stream>> make_tcp_stream(readiness& reactor, int descriptor, const tcp::endpoint& peer) {
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-  auto socket = std::make_unique<stream_socket>(reactor, descriptor);
-  // Whoever makes a stream reads it next. From here on the reactor cannot refuse.
-  if (auto watched = socket->watch({.read = true}); !watched) return std::unexpected(std::move(watched).error());
-  return std::make_unique<tcp_stream>(std::move(socket), endpoint_of(peer));
+  auto own = local_of(descriptor);
+  return make_stream(reactor, descriptor, own ? *std::move(own) : endpoint(), endpoint_of(peer));
+}
+
+result<std::unique_ptr<byte_stream>> make_unix_stream(readiness& reactor, int descriptor, const endpoint& at) {
+  return make_stream(reactor, descriptor, at, at);
 }
 
 }  // namespace tern::runtime

@@ -60,5 +60,7 @@ class watched_socket : public readiness::watcher {
 // Takes the descriptor of a connected socket, also when it fails.
 result<std::unique_ptr<byte_stream>> make_tcp_stream(readiness& reactor, int descriptor,
                                                      const boost::asio::ip::tcp::endpoint& peer);
+// The same for a Unix socket; `at` is both ends.
+result<std::unique_ptr<byte_stream>> make_unix_stream(readiness& reactor, int descriptor, const endpoint& at);
 
 }  // namespace tern::runtime

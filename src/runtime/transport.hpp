@@ -23,7 +23,8 @@ struct endpoint {
   std::string host;
   std::uint16_t port = 0;
   bool in_process = false;
-  std::string text() const;  // "127.0.0.1:4222", "[::1]:4222"
+  bool unix_socket = false;  // `host` is the path of its file
+  std::string text() const;  // "127.0.0.1:4222", "[::1]:4222", "unix:/run/tern.sock"
 };
 
 enum class io_state { done, would_block, end_of_stream, failed };
@@ -73,13 +74,15 @@ class transport {
   using connect_callback = std::move_only_function<void(result<std::unique_ptr<byte_stream>>)>;
 
   virtual ~transport() = default;
-  // Port 0 asks for a free one; listener::local() tells which.
+  // Port 0 asks for a free one; listener::local() tells which. The file of a Unix socket is made for its owner and
+  // group alone, replaces one that nobody listens on, and is removed when listening ends.
   virtual result<std::unique_ptr<listener>> listen(const endpoint& at, accept_callback accept) = 0;
   // Resolves names off the loop. The callback runs exactly once, with errc::timeout when `patience` has passed;
   // not at all when the transport is destroyed before.
   virtual void connect(const endpoint& to, nanoseconds patience, connect_callback done) = 0;
 };
 
+// TCP, and Unix sockets where the endpoint says so.
 std::unique_ptr<transport> make_tcp_transport(shard& owner);
 
 // The in-process network: names instead of addresses, pipes instead of sockets. Listen and connect with endpoints whose

@@ -96,24 +96,42 @@ result<void> server::open_listeners() {
         [this](auto stream, auto front) { admit(std::move(stream), std::move(front), 0); });
     if (auto opened = websocket_->open(*surroundings_.network); !opened) return opened;
   }
-  if (settings_.port < ephemeral_port || settings_.port > 65535) {
-    const std::string port = std::to_string(settings_.port);
-    return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + port + ", \"listen tcp: address " +
-                                    port + ": invalid port\"");
-  }
-  const auto port = static_cast<std::uint16_t>(settings_.port == ephemeral_port ? 0 : settings_.port);
-  auto opened = surroundings_.network->listen({.host = settings_.host, .port = port}, accepts);
-  if (!opened) {
-    return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + std::to_string(settings_.port) +
-                                    ", " + opened.error().context());
-  }
-  listener_ = std::move(*opened);
-  log().info("Listening for client connections on " + listener_->local().text());
+  if (auto opened = open_client_listeners(accepts); !opened) return opened;
   if (settings_.tls) {
     log().info(settings_.allow_non_tls ? "TLS available for client connections"
                                        : "TLS required for client connections");
     if (settings_.tls->first == handshake_first::always)
       log().warn("Clients that are not using \"TLS Handshake First\" option will fail to connect");
+  }
+  return {};
+}
+
+// The client port first, whose address INFO tells; then what else `listen` names.
+result<void> server::open_client_listeners(const std::function<void(std::unique_ptr<runtime::byte_stream>)>& accepts) {
+  std::vector<runtime::endpoint> places = settings_.also_listen;
+  if (settings_.port != no_tcp_port) {
+    if (settings_.port < ephemeral_port || settings_.port > 65535) {
+      const std::string port = std::to_string(settings_.port);
+      return fail(errc::io_error, "Error listening on port: " + settings_.host + ":" + port +
+                                      ", \"listen tcp: address " + port + ": invalid port\"");
+    }
+    const auto port = static_cast<std::uint16_t>(settings_.port == ephemeral_port ? 0 : settings_.port);
+    places.insert(places.begin(), {.host = settings_.host, .port = port});
+  }
+  more_listeners_.clear();
+  for (const runtime::endpoint& at : places) {
+    auto opened = surroundings_.network->listen(at, accepts);
+    if (!opened) {
+      const bool first = settings_.port != no_tcp_port && &at == &places.front();
+      return fail(errc::io_error, "Error listening on port: " +
+                                      (first ? settings_.host + ":" + std::to_string(settings_.port) : at.text()) +
+                                      ", " + opened.error().context());
+    }
+    log().info("Listening for client connections on " + (*opened)->local().text());
+    if (settings_.port != no_tcp_port && &at == &places.front())
+      listener_ = std::move(*opened);
+    else
+      more_listeners_.push_back(std::move(*opened));
   }
   return {};
 }
@@ -156,7 +174,7 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   info.max_payload = settings_.max_payload;
   info.jetstream = settings_.jetstream.enabled;
   info.client_id = to.id();
-  if (!to.peer().in_process && to.address_is_known()) info.client_ip = to.peer().host;
+  if (!to.peer().in_process && !to.peer().unix_socket && to.address_is_known()) info.client_ip = to.peer().host;
   add_listener_facts(info, settings_, to);
   info.domain = settings_.jetstream.domain;
   info.api_lvl = 5;
@@ -288,6 +306,7 @@ result<void> server::resume() { return open_listeners(); }
 
 void server::close_listeners() {
   listener_.reset();
+  more_listeners_.clear();
   in_process_listener_.reset();
   if (websocket_) websocket_->close();
 }

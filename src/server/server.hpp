@@ -106,6 +106,7 @@ class server final : private connection_owner {
 
   void log_banner();
   result<void> open_listeners();
+  result<void> open_client_listeners(const std::function<void(std::unique_ptr<runtime::byte_stream>)>& accepts);
   void close_listeners();
   void accept(std::unique_ptr<runtime::byte_stream> stream);
   void admit(std::unique_ptr<runtime::byte_stream> stream, std::unique_ptr<connection_front> front,
@@ -130,6 +131,7 @@ class server final : private connection_owner {
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;
+  std::vector<std::unique_ptr<runtime::listener>> more_listeners_;
   std::unique_ptr<websocket_door> websocket_;
   std::map<std::uint64_t, std::unique_ptr<connection>> connections_;  // open
   std::map<std::uint64_t, std::unique_ptr<connection>> ending_;       // lingering or finished

@@ -54,7 +54,7 @@ class options {
 
   /// Replaces the servers. Each is `nats://[user:password@|token@]host[:port]`, scheme and port may be left out.
   /// `tls://` insists on TLS, which `nats://` uses when the server demands it; `ws://host[:port][/path]` and `wss://`
-  /// (with TLS) go through a WebSocket. Default: nats://127.0.0.1:4222.
+  /// (with TLS) go through a WebSocket; `unix:///path` is a Unix socket of ternd. Default: nats://127.0.0.1:4222.
   options& url(std::string_view comma_separated);
   options& add_url(std::string_view one);
   /// Servers are tried in the order given instead of a random one. Default: shuffled, the first one stays first.

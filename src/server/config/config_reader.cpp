@@ -129,7 +129,9 @@ class reader {
     take_bool(entry.value, into_.jetstream.*Member);
   }
 
-  void listen(const config_entry& entry) { take_address(entry, into_.host, into_.port); }
+  void listen(const config_entry& entry) {
+    if (!read_own_listen_forms(entry, into_, findings_)) take_address(entry, into_.host, into_.port);
+  }
   void http(const config_entry& entry) { take_address(entry, into_.http_host, into_.http_port); }
   void server_name(const config_entry& entry);
   void max_subscription_tokens(const config_entry& entry);

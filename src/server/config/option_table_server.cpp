@@ -10,7 +10,7 @@ using enum option_reload;
 // clang-format off
 constexpr option_info rows[] = {
     // --- the client port ---
-    {"", "listen", "address or number", "0.0.0.0:4222", honoured, fixed, "`host:port`, or a port: both of the next two"},
+    {"", "listen", "address or number", "0.0.0.0:4222", honoured, fixed, "`host:port`, or a port: both of the next two; ternd also takes a list of them and `unix:/path`"},
     {"", "host net", "text", "0.0.0.0", honoured, fixed, "the address to listen on"},
     {"", "port", "number", "4222", honoured, fixed, "the port of clients; -1 takes a free one"},
     {"", "server_name", "text", "the server id", honoured, fixed, "without blanks"},

@@ -2,6 +2,7 @@
 // embedding program. Plain values; checked by check_options().
 #pragma once
 
+#include "runtime/transport.hpp"
 #include "server/config/tls_options.hpp"
 #include "server/config/websocket_options.hpp"
 
@@ -17,6 +18,7 @@
 namespace tern::server {
 
 inline constexpr int ephemeral_port = -1;
+inline constexpr int no_tcp_port = -2;  // clients come by Unix sockets alone
 
 enum class write_timeout_policy { default_policy, close, retry };
 
@@ -42,6 +44,8 @@ struct options {
   // --- the listener ---
   std::string host = "0.0.0.0";
   int port = 4222;
+  // Where else clients may come: further addresses, and paths of Unix sockets. Ternd's own, from a list in `listen`.
+  std::vector<runtime::endpoint> also_listen;
   std::string server_name;        // empty: the server id
   std::string client_advertise;   // host:port
   std::string in_process_name;    // a name on the in-process network to listen on; empty: none

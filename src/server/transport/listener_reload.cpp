@@ -37,6 +37,12 @@ std::string seconds(nanoseconds value) {
   return out;
 }
 
+std::string places(const options& of) {
+  std::string out = "[";
+  for (const runtime::endpoint& one : of.also_listen) out.append(out.size() > 1 ? " " : "").append(one.text());
+  return out + "]";
+}
+
 const tls_options& of_clients(const options& from) {
   static const tls_options none;
   return from.tls ? *from.tls : none;
@@ -54,6 +60,9 @@ result<void> listener_reload::prepare(const options& before, const options& afte
                               fixed("TLSMap", old.verify_and_map, fresh.verify_and_map)}) {
     if (!outcome) return outcome;
   }
+  if (places(before) != places(after))
+    return fail(errc::config_error,
+                "config reload not supported for Listen: old=" + places(before) + ", new=" + places(after));
   const websocket_options& web = before.websocket;
   const websocket_options& new_web = after.websocket;
   if (fixed_parts(web) != fixed_parts(new_web) || web.tls.has_value() != new_web.tls.has_value())
