@@ -72,6 +72,7 @@ invocation parse_command_line(const std::vector<std::string>& arguments, const g
   add_consumer_commands(app, out);
   add_bench_commands(app, out);
   add_account_commands(app, out);
+  add_store_commands(app, out);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // the parser takes them from the back
   } catch (const CLI::ParseError& problem) {
