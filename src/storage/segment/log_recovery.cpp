@@ -177,7 +177,8 @@ result<void> log_recovery::load_segment(known_segment known, const std::string& 
     }
     if (!file) {
       found.holes.push_back({segment_header_size, known.length - segment_header_size, known.base - 1});
-      note_finding(finding::severity::damage, "segment file " + path + " is missing");
+      const auto level = known.is_empty() ? finding::severity::note : finding::severity::damage;  // told before
+      note_finding(level, "segment file " + path + " is missing");
     } else if (size < known.length) {
       const sequence last = found.entries.empty() ? known.base - 1 : found.entries.rbegin()->first;
       found.holes.push_back({std::max<std::uint64_t>(size, segment_header_size), known.length - size, last});

@@ -39,6 +39,12 @@ class log_recovery {
     std::uint64_t length = 0;
     bool sealed = false;
     std::vector<sequence_range> gone;
+    // No message of it lives, by the settled state.
+    bool is_empty() const {
+      std::uint64_t count = 0;
+      for (const auto& each : gone) count += each.last - each.first + 1;
+      return count >= last - base + 1;
+    }
   };
   struct found_entry {
     std::uint64_t offset = 0;
