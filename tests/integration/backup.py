@@ -9,6 +9,7 @@ import asyncio, os, shutil, sys, tempfile
 
 import nats
 
+import legacy
 from peer import Server, api, describe, differences, populate, pull, reference_server, restore, snapshot, store
 
 
@@ -61,11 +62,41 @@ async def consistent_while_publishing(server, other, folder):
     assert gaps == state["last_seq"] - state["first_seq"] + 1 - state["messages"], (restored, state)
 
 
+async def older_backups(ternd, peer, directory):
+    """Backups of servers before 2.15, of which the directory of a stream is the content."""
+    source = Server(peer, f"{directory}/source")
+    async with await nats.connect(source.url) as nc:
+        names = await populate(nc)
+        before = {name: await describe(nc, name) for name in names}
+    source.stop()
+    problems = []
+    for binary, with_index in ((ternd, True), (ternd, False), (peer, True)):
+        target = Server(binary, f"{directory}/{os.path.basename(binary)}-{with_index}")
+        async with await nats.connect(target.url) as nc:
+            for name in names:
+                if not with_index and name in ("LIMITED", "KV_profile"):
+                    continue  # what limits removed is told by the index alone
+                archive = legacy.archive(f"{source.directory}/store/jetstream/$G/streams/{name}", with_index)
+                answer = {"config": before[name]["config"], "state": {}}
+                done = await restore(nc, name, answer, archive)
+                assert "error" not in done, (binary, name, done)
+                ignore = {".state.last_ts"} if not before[name]["messages"] or name == "ORDERS" else set()
+                lines = differences(before[name], await describe(nc, name), ignore=ignore)
+                if binary != peer:
+                    problems += [name + line for line in lines]
+        target.stop()
+    print(f"older backups: {len(names)} streams, {len(problems)} differences")
+    for line in problems:
+        print("   ", line)
+    return bool(problems)
+
+
 async def main():
     ternd, peer = os.path.abspath(sys.argv[1]), reference_server()
     directory = tempfile.mkdtemp(prefix="tern-backup.")
     failed = False
     try:
+        failed |= await older_backups(ternd, peer, f"{directory}/older")
         for number, (first, second) in enumerate([(ternd, peer), (peer, ternd), (ternd, ternd)]):
             source = Server(first, f"{directory}/{number}/source")
             target = Server(second, f"{directory}/{number}/target")

@@ -6,6 +6,7 @@
 #include "storage/state_file.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace tern::storage {
 namespace {
@@ -16,6 +17,7 @@ struct spot {
   std::uint64_t offset, size;
   sequence first, last;
   const char* why;
+  std::string subject = {};  // as the damaged bytes have it
 };
 
 void look_into(runtime::disk& disk, const std::string& path, std::vector<spot>& into) {
@@ -38,6 +40,8 @@ void look_into(runtime::disk& disk, const std::string& path, std::vector<spot>& 
     if (item == record_reader::item::damaged_body) {
       into.push_back({path, reader.offset(), reader.size(), header.sequence, header.sequence,
                       "the message's checksum does not fit"});
+      message_parts parts;
+      if (split_message(reader.body(), parts)) into.back().subject = parts.subject;
       ++open;
     }
     before = header.sequence;
@@ -60,7 +64,7 @@ std::vector<spot> find_spots(runtime::disk& disk, const std::string& directory, 
   return spots;
 }
 
-void locate(damaged_messages& what, const std::vector<spot>& spots) {
+void locate(damaged_messages& what, const std::vector<spot>& spots, const stream_log& log) {
   const spot* found = nullptr;
   for (const spot& each : spots) {
     if (each.first > what.last || each.last < what.first) continue;
@@ -74,6 +78,31 @@ void locate(damaged_messages& what, const std::vector<spot>& spots) {
   what.offset = found->offset;
   what.size = found->size;
   what.why = found->why;
+  // The bytes are damaged: their subject is believed where whole messages have it too.
+  if (what.subject.empty() && what.first == what.last && log.totals(found->subject).messages > 0)
+    what.subject = found->subject;
+}
+
+// Messages that have a place of their own stand alone, the rest of a range stays together.
+std::vector<damaged_messages> apart(const std::vector<damaged_messages>& ranges, const std::vector<spot>& spots) {
+  std::set<sequence> alone;
+  for (const spot& each : spots) {
+    if (each.first == each.last) alone.insert(each.first);
+  }
+  std::vector<damaged_messages> out;
+  for (const damaged_messages& each : ranges) {
+    sequence from = each.first;
+    for (auto at = alone.lower_bound(each.first); at != alone.end() && *at <= each.last; ++at) {
+      if (from < *at) out.push_back({.first = from, .last = *at - 1});
+      out.push_back({.first = *at, .last = *at, .subject = each.subject});
+      from = *at + 1;
+    }
+    if (from > each.last) continue;
+    damaged_messages rest = each;
+    rest.first = from;
+    out.push_back(std::move(rest));
+  }
+  return out;
 }
 
 bool contains(const std::vector<sequence_range>& ranges, sequence number) {
@@ -109,7 +138,8 @@ verified_stream read_stream(stream_record& record, bool newly_lost) {
   return out;
 }
 
-result<verified_store> read_store(runtime::disk& disk, const std::string& directory) {
+// `base`: where damaged messages are looked for, or null.
+result<verified_store> read_store(runtime::disk& disk, const std::string& directory, runtime::disk* base) {
   if (!disk.exists(directory)) return fail(errc::not_found, directory + " is no store: there is no such directory");
   if (!disk.exists(directory + "/catalog.a") && !disk.exists(directory + "/catalog.b") &&
       !disk.exists(directory + "/streams")) {
@@ -119,8 +149,13 @@ result<verified_store> read_store(runtime::disk& disk, const std::string& direct
   if (!opened) return std::unexpected(std::move(opened.error()));
   verified_store out;
   const std::vector<finding> at_open = (*opened)->findings();
-  for (stream_record* each : (*opened)->streams())
-    out.streams.push_back(read_stream(*each, speaks_of(at_open, each->name())));
+  for (stream_record* each : (*opened)->streams()) {
+    verified_stream& stream = out.streams.emplace_back(read_stream(*each, speaks_of(at_open, each->name())));
+    if (stream.damaged.empty() || base == nullptr) continue;
+    const auto spots = find_spots(*base, directory, stream);
+    stream.damaged = apart(stream.damaged, spots);
+    for (damaged_messages& damage : stream.damaged) locate(damage, spots, each->log());
+  }
   // A store without a journal has nothing to settle: said again, the configuration brings all states to the disk.
   for (stream_record* each : (*opened)->streams()) each->set_metadata(each->metadata());
   out.findings = (*opened)->findings();
@@ -149,19 +184,14 @@ result<verified_store> verify_store(runtime::disk& disk, const std::string& dire
   place.operations.push_back(runtime::disk_op::make_directory{scratch});
   if (auto made = disk.execute(std::move(place)); !made) return std::unexpected(std::move(made.error()));
   overlay_disk overlay(disk, scratch);
-  auto out = read_store(overlay, directory);
+  auto out = read_store(overlay, directory, &disk);
   if (!out) return out;
   out->changed_files = overlay.changed();
-  for (verified_stream& stream : out->streams) {
-    if (stream.damaged.empty()) continue;
-    const auto spots = find_spots(disk, directory, stream);
-    for (damaged_messages& each : stream.damaged) locate(each, spots);
-  }
   return out;
 }
 
 result<verified_store> settle_store(runtime::disk& disk, const std::string& directory) {
-  return read_store(disk, directory);
+  return read_store(disk, directory, nullptr);
 }
 
 }  // namespace tern::storage
