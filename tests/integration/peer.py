@@ -138,6 +138,15 @@ async def populate(nc, memory=False, limits=True):
         if at not in (0, 3, 4):
             await nc.request(message.reply, b"+ACK", timeout=10)
 
+    await make_stream(nc, "INTEREST", ["interest.*"], retention="interest")
+    await make_consumer(nc, "INTEREST", "one", filter_subject="interest.1", ack_wait=3600_000_000_000)
+    await make_consumer(nc, "INTEREST", "every", ack_wait=3600_000_000_000)
+    for n in range(30):
+        await store(nc, f"interest.{n % 3}", b"event %d" % n)
+    for consumer, acked in (("one", 6), ("every", 14)):
+        for message in (await pull(nc, "INTEREST", consumer, 9 if consumer == "one" else 20))[:acked]:
+            await nc.request(message.reply, b"+ACK", timeout=10)
+
     await make_stream(nc, "KV_profile", ["$KV.profile.>"], max_msgs_per_subject=5, discard="new", allow_rollup_hdrs=True,
                       deny_delete=True, allow_direct=True)
     for n in range(90):
@@ -159,7 +168,7 @@ async def populate(nc, memory=False, limits=True):
     for n in range(12):
         await store(nc, "emptied", b"gone")
     await api(nc, "STREAM.PURGE.EMPTIED")
-    names = ["ORDERS", "WORK", "KV_profile", "OBJ_files", "SHORT", "EMPTIED"]
+    names = ["ORDERS", "WORK", "INTEREST", "KV_profile", "OBJ_files", "SHORT", "EMPTIED"]
     if limits:
         await make_stream(nc, "LIMITED", ["limited.>"], max_msgs=25)
         for n in range(60):
