@@ -118,6 +118,8 @@ result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, co
   host->log_findings();
   if (disk != nullptr) host->on_sync_timer();
   host->engine_->attach(owner.global_account());
+  // The system account has no streams; its API says so.
+  host->engine_->attach_disabled(owner.context().accounts.system().interest);
   host->engine_->recover();
   for (const auto& one : host->engine_->unavailable())
     log.error("JetStream: stream '" + one.account + " > " + one.name + "' is not available: " + one.reason);

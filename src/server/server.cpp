@@ -8,6 +8,7 @@
 #include "server/websocket/websocket_door.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tern::server {
@@ -34,6 +35,7 @@ server::server(server_environment surroundings, options settings)
       identity_(surroundings.loop.randomness()),
       started_(surroundings.loop.now()),
       config_loaded_(started_),
+      processor_(started_),
       context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
       tls_handshakes_(surroundings.loop),
       closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
@@ -313,6 +315,16 @@ void server::close_listeners() {
 
 const runtime::endpoint* server::websocket_endpoint() const {
   return websocket_ && websocket_->listening() ? &websocket_->local() : nullptr;
+}
+
+double server::processor_percent() {
+  constexpr nanoseconds window = std::chrono::seconds(1);
+  const time_point now = context_.now();
+  // Between two looks the last answer stays, so that one who asks often does not see his own asking.
+  if (processor_seen_ != time_point{} && now - processor_seen_ < window) return processor_percent_;
+  processor_seen_ = now;
+  processor_percent_ = std::round(processor_.percent(now) * 10) / 10;
+  return processor_percent_;
 }
 
 const runtime::endpoint* server::monitor_endpoint() const { return monitor_ ? &monitor_->local() : nullptr; }

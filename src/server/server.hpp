@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/disk.hpp"
+#include "runtime/host/process.hpp"
 #include "runtime/transport.hpp"
 #include "server/config/reload_plan.hpp"
 #include "server/connection/connection.hpp"
@@ -89,6 +90,8 @@ class server final : private connection_owner {
   std::uint64_t total_connections() const { return total_connections_; }
   time_point started() const { return started_; }
   time_point config_loaded() const { return config_loaded_; }
+  // Percent of one core over the last second or more.
+  double processor_percent();
   bool accepting() const { return accepting_; }
   runtime::handshake_gate& tls_handshakes() { return tls_handshakes_; }
   const std::string& curve_key() const { return identity_.curve_key; }
@@ -123,7 +126,9 @@ class server final : private connection_owner {
   listener_reload listener_reload_;
   std::vector<reload_participant*> participants_{&listener_reload_};
   server_identity identity_;
-  time_point started_{}, config_loaded_{};
+  time_point started_{}, config_loaded_{}, processor_seen_{};
+  runtime::host::processor_usage processor_;
+  double processor_percent_ = 0;
   server_context context_;
   runtime::handshake_gate tls_handshakes_;
   rate_limit tls_rate_;

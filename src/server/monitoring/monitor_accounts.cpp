@@ -48,6 +48,23 @@ void add_traffic(json_builder& out, std::string_view key, std::uint64_t messages
   out.end_object();
 }
 
+// What every account may ask the system account about itself (core 3.4).
+void add_system_imports(json_builder& out, const account_view& of, const std::string& system) {
+  const auto add = [&](const std::string& subject, const std::string& local, bool share) {
+    out.begin_object().field("subject", subject).field("account", system).field("to", local);
+    out.field("local_subject", local).field("type", "service").field("invalid", false).field("share", share);
+    out.field("tracking", false).end_object();
+  };
+  out.begin_array("imports");
+  if (!of.is_system) {
+    add("$SYS.REQ.ACCOUNT." + of.name + ".CONNZ", "$SYS.REQ.ACCOUNT.PING.CONNZ", false);
+    add("$SYS.REQ.ACCOUNT." + of.name + ".CONNZ", "$SYS.REQ.SERVER.PING.CONNZ", false);
+    add("$SYS.REQ.ACCOUNT." + of.name + ".STATZ", "$SYS.REQ.ACCOUNT.PING.STATZ", false);
+  }
+  add("$SYS.REQ.USER." + of.name + ".INFO", "$SYS.REQ.USER.INFO", true);
+  out.end_array();
+}
+
 struct listed_subscription {
   const account_view* of;
   const routing::subscription* what;
@@ -122,7 +139,9 @@ endpoint_answer account_detail(server& from, std::string_view account) {
   out.field("expired", false).field("complete", true);
   out.field("jetstream_enabled", host != nullptr && host->engine().attached(account));
   out.field("leafnode_connections", 0).field("client_connections", seen->connections);
-  out.field("subscriptions", interest.subscriptions).field("name_tag", account);
+  out.field("subscriptions", interest.subscriptions);
+  if (const std::string system = system_account_name(from); !system.empty()) add_system_imports(out, *seen, system);
+  out.field("name_tag", account);
   out.begin_object("sublist_stats");
   add_statistics(out, interest);
   out.end_object().end_object();

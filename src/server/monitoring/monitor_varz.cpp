@@ -62,8 +62,7 @@ void add_figures(json_builder& out, server& from) {
   out.field("start", from.started()).field("now", now).field("uptime", friendly_uptime(now - from.started()));
   out.field("mem", runtime::host::resident_bytes()).field("cores", runtime::host::core_count());
   out.field("gomaxprocs", 1);
-  const auto lived = std::max<std::int64_t>(1, (now - from.started()).count());
-  out.field("cpu", static_cast<double>(runtime::host::processor_time_used().count() * 1000 / lived) / 10);
+  out.field("cpu", from.processor_percent());
   out.field("connections", from.connections().size()).field("total_connections", from.total_connections());
   out.field("routes", 0).field("remotes", 0).field("leafnodes", 0);
   out.field("in_msgs", totals.in_messages).field("in_bytes", totals.in_bytes);

@@ -290,14 +290,12 @@ service_answer count_system_subscribers(server& from, std::string_view body) {
 std::string statsz_object(server& from) {
   const server_context& state = from.context();
   const traffic& totals = state.totals;
-  const time_point now = from.loop().now();
   const auto accounts = account_views(from);
   const auto active = std::ranges::count_if(accounts, [](const account_view& one) { return one.connections != 0; });
   json_builder out;
   out.begin_object().field("start", from.started()).field("mem", runtime::host::resident_bytes());
   out.field("cores", runtime::host::core_count());
-  const auto lived = std::max<std::int64_t>(1, (now - from.started()).count());
-  out.field("cpu", static_cast<double>(runtime::host::processor_time_used().count() * 1000 / lived) / 10);
+  out.field("cpu", from.processor_percent());
   out.field("connections", from.connections().size()).field("total_connections", from.total_connections());
   out.field("active_accounts", active).field("subscriptions", total_subscriptions(from));
   const auto amount = [&out](std::string_view key, std::uint64_t messages, std::uint64_t bytes) {
