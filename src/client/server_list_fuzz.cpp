@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "client/jetstream_core.hpp"
+#include "client/jetstream/core.hpp"
 #include "client/server_list.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -22,7 +22,9 @@
 #include <tern/client/connection.hpp>
 #include <tern/client/jetstream_message.hpp>
 #include <tern/client/jetstream_records.hpp>
+#include <tern/client/ordered_consumer.hpp>
 #include <tern/client/pull_consumer.hpp>
+#include <tern/client/push_consumer.hpp>
 
 namespace tern::client {
 
@@ -90,7 +92,42 @@ class publish_options {
     headers_.set("Nats-Expected-Last-Msg-Id", id);
     return *this;
   }
+  /// Of the last message on a subject with wildcards instead of this one's subject.
+  publish_options& expect_last_subject_sequence(std::uint64_t sequence, std::string_view subject);
   publish_options& ttl(nanoseconds life);  ///< Whole seconds, at least one; the stream must allow it.
+  publish_options& no_expiry() {
+    headers_.set("Nats-TTL", "never");
+    return *this;
+  }  ///< Outlives max_age too.
+  /// Stores it, then removes the earlier messages of its subject, or all of them; the stream must allow roll-ups.
+  publish_options& rollup_subject() {
+    headers_.set("Nats-Rollup", "sub");
+    return *this;
+  }
+  publish_options& rollup_all() {
+    headers_.set("Nats-Rollup", "all");
+    return *this;
+  }
+  /// Adds to the counter of the subject: "+1", "-12"; the payload must be empty (jetstream 5.7).
+  publish_options& increment(std::string_view by) {
+    headers_.set("Nats-Incr", by);
+    return *this;
+  }
+  /// The stream publishes the message on `target` by itself: `@at <RFC 3339>`, `@every 5m`, cron (jetstream 5.9).
+  publish_options& schedule(std::string_view when, std::string_view target) {
+    headers_.set("Nats-Schedule", when).set("Nats-Schedule-Target", target);
+    return *this;
+  }
+  publish_options& schedule_at(time_point when, std::string_view target);
+  publish_options& schedule_source(std::string_view subject) {
+    headers_.set("Nats-Schedule-Source", subject);
+    return *this;
+  }  ///< What is published then is the last message there.
+  publish_options& schedule_time_zone(std::string_view name) {
+    headers_.set("Nats-Schedule-Time-Zone", name);
+    return *this;
+  }
+  publish_options& schedule_ttl(nanoseconds life);  ///< Of what is published then.
   publish_options& header(std::string_view name, std::string_view value) {
     headers_.add(name, value);
     return *this;
@@ -161,6 +198,9 @@ class jetstream {
   operation<stored_message> direct_get(std::string_view stream, std::uint64_t sequence);
   operation<stored_message> direct_get_last(std::string_view stream, std::string_view subject);
   operation<stored_message> direct_get(std::string_view stream, const message_query& which);
+  /// errc::not_found when there is none at all.
+  operation<std::vector<stored_message>> direct_get_batch(std::string_view stream, const batch_query& which);
+  operation<std::vector<stored_message>> direct_get_last_of(std::string_view stream, const last_messages_query& which);
   /// `erase` overwrites the bytes.
   operation<void> delete_message(std::string_view stream, std::uint64_t sequence, bool erase = true);
 
@@ -172,6 +212,24 @@ class jetstream {
   operation<std::vector<std::string>> consumer_names(std::string_view stream);
   operation<std::vector<client::consumer_info>> consumers(std::string_view stream);
   operation<void> delete_consumer(std::string_view stream, std::string_view consumer);
+  /// Nothing is delivered until then; a pull request waits meanwhile.
+  operation<pause_state> pause_consumer(std::string_view stream, std::string_view consumer, time_point until);
+  operation<pause_state> resume_consumer(std::string_view stream, std::string_view consumer);
+  /// Takes the pin from the client that a priority group is pinned to.
+  operation<void> unpin_consumer(std::string_view stream, std::string_view consumer, std::string_view group);
+  /// Delivery begins again behind the ack floor, or at `sequence` where the consumer's policy allows it.
+  operation<client::consumer_info> reset_consumer(std::string_view stream, std::string_view consumer,
+                                                  std::optional<std::uint64_t> sequence = {});
+
+  /// Every message once and in order, without acknowledgements (ordered_consumer.hpp).
+  result<ordered_consumer> ordered(std::string_view stream, const ordered_options& with = {});
+  result<ordered_consumer> ordered(std::string_view stream, ordered_consumer::callback callback,
+                                   const ordered_options& with = {});
+  /// Messages of a push consumer (push_consumer.hpp). Asks for its deliver subject and group; errc::invalid_argument
+  /// for a pull consumer, errc::already_exists when another plain subscriber is bound to it.
+  operation<push_subscription> push(std::string_view stream, std::string_view consumer);
+  operation<push_subscription> push(std::string_view stream, std::string_view consumer,
+                                    push_subscription::callback callback);
 
   /// No call to the server: the consumer must exist when it is used.
   client::pull_consumer pull_consumer(std::string_view stream, std::string_view consumer) const;
@@ -194,6 +252,7 @@ class jetstream {
   operation<client::consumer_info> create_or_update_consumer(std::string_view, T&& name_the_value_first) = delete;
 
   const client::connection& base() const { return connection_; }
+  const std::shared_ptr<detail::jetstream_core>& core() const { return core_; }  // for the library itself
 
  private:
   client::connection connection_;

@@ -126,11 +126,37 @@ struct stream_state {
   std::map<std::string, std::uint64_t> subjects;  ///< With stream_info_options::subjects_filter.
 };
 
+/// How far a mirror or source has come.
+struct stream_source_info {
+  std::string name;
+  std::optional<std::string> filter_subject;
+  std::vector<subject_transform> subject_transforms;
+  std::optional<external_stream> external;
+  std::uint64_t lag = 0;
+  std::optional<std::int64_t> active;  ///< Nanoseconds since it was heard of; -1: never.
+};
+
+struct cluster_info {
+  std::string name;
+  std::string leader;
+};
+
+/// Another stream with the same messages, a mirror, for reading.
+struct stream_alternate {
+  std::string name;
+  std::string cluster;
+  std::string domain;
+};
+
 struct stream_info {
   stream_config config;
   std::optional<time_point> created;
   stream_state state;
   std::string domain;
+  std::optional<cluster_info> cluster;
+  std::optional<stream_source_info> mirror;
+  std::vector<stream_source_info> sources;
+  std::vector<stream_alternate> alternates;
 };
 
 struct consumer_config {
@@ -178,6 +204,13 @@ struct sequence_pair {
   std::optional<time_point> last_active;
 };
 
+/// Who is served by a priority group with the policy pinned_client.
+struct priority_group_state {
+  std::string group;
+  std::optional<std::string> pinned_client_id;
+  std::optional<time_point> pinned_ts;
+};
+
 struct consumer_info {
   std::string stream_name;
   std::string name;
@@ -191,6 +224,14 @@ struct consumer_info {
   std::uint64_t num_pending = 0;
   bool push_bound = false;
   bool paused = false;
+  std::optional<nanoseconds> pause_remaining;
+  std::vector<priority_group_state> priority_groups;
+};
+
+/// What CONSUMER.PAUSE answers.
+struct pause_state {
+  bool paused = false;
+  std::optional<time_point> pause_until;
   std::optional<nanoseconds> pause_remaining;
 };
 
@@ -223,6 +264,9 @@ struct pub_ack {
   std::uint64_t seq = 0;
   bool duplicate = false;  ///< The message id was known: `seq` is that of the first one.
   std::string domain;
+  std::optional<std::string> val;  ///< The total of a counter.
+  std::string batch;               ///< Of a batch: its id, and how many messages it had.
+  std::uint64_t count = 0;
 };
 
 /// What STREAM.MSG.GET and direct get answer.
@@ -252,6 +296,25 @@ struct message_query {
   std::optional<std::string> last_by_subj;
   std::optional<std::string> next_by_subj;
   std::optional<time_point> start_time;
+};
+
+/// Several stored messages in order, of a stream with allow_direct (jetstream 8.2). Where to begin: a sequence or a
+/// time, else sequence 1.
+struct batch_query {
+  std::uint64_t batch = 100;  ///< At most so many.
+  std::optional<std::uint64_t> seq;
+  std::optional<time_point> start_time;
+  std::optional<std::string> next_by_subj;  ///< Wildcards are fine.
+  std::optional<std::uint64_t> max_bytes;
+};
+
+/// The last message of every matching subject, at most 1024 of them (jetstream 8.2).
+struct last_messages_query {
+  std::vector<std::string> multi_last;
+  std::optional<std::uint64_t> up_to_seq;
+  std::optional<time_point> up_to_time;
+  std::optional<std::uint64_t> batch;
+  std::optional<std::uint64_t> seq;  ///< Only those from it on, to go on after a batch.
 };
 
 }  // namespace tern::client

@@ -1,11 +1,11 @@
-#include "client/pull_stream_core.hpp"
+#include "client/jetstream/pull_stream_core.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <thread>
 
 #include "base/numbers.hpp"
-#include "client/jetstream_api.hpp"
+#include "client/jetstream/api.hpp"
 #include "protocol/writer.hpp"
 
 namespace tern::client::detail {

@@ -21,8 +21,8 @@
 
 #include "base/timer_queue.hpp"
 #include "client/connection_core.hpp"
+#include "client/jetstream/pull_request.hpp"
 #include "client/message_sink.hpp"
-#include "client/pull_request.hpp"
 
 namespace tern::client::detail {
 

@@ -1,4 +1,4 @@
-#include "client/pull_request.hpp"
+#include "client/jetstream/pull_request.hpp"
 
 #include <tern/codec/json.hpp>
 

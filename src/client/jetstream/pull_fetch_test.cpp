@@ -1,5 +1,5 @@
 // The batch fetch (service 17).
-#include "client/pull_fixture.hpp"
+#include "client/jetstream/pull_fixture.hpp"
 
 namespace tern::client {
 namespace {

@@ -1,7 +1,7 @@
-#include "client/jetstream_api.hpp"
+#include "client/jetstream/api.hpp"
 
 #include "base/numbers.hpp"
-#include "client/jetstream_core.hpp"
+#include "client/jetstream/core.hpp"
 #include "protocol/headers.hpp"
 
 namespace tern::client {
@@ -76,6 +76,29 @@ void api_call(connection_core& core, const std::string& subject, std::string_vie
     return true;
   });
   if (!sent) (*shared)(std::unexpected(std::move(sent).error()));
+}
+
+// A direct answer is the message itself, with where it stood as headers (jetstream 8.2).
+result<stored_message> read_direct_answer(const protocol::message_frame& frame) {
+  const protocol::header_view view(frame.header());
+  if (const int status = view.status(); status != 0) {
+    const errc code = status == 404 ? errc::not_found : errc::api_error;
+    return fail(code, "direct get: " + std::to_string(status) + " " + std::string(view.description()));
+  }
+  stored_message stored;
+  const auto sequence = parse_decimal(view.get("Nats-Sequence").value_or(""));
+  const auto time = parse_rfc3339(view.get("Nats-Time-Stamp").value_or(""));
+  if (!sequence || !time) return fail(errc::protocol_error, "direct get: the answer does not tell where it stood");
+  stored.subject = view.get("Nats-Subject").value_or("");
+  stored.seq = *sequence;
+  stored.time = *time;
+  stored.payload = frame.payload();
+  stored.header_block = frame.header();
+  for (const std::string_view name :
+       {"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending", "Nats-Last-Sequence"}) {
+    stored.header_block = protocol::without_header(stored.header_block, name);
+  }
+  return stored;
 }
 
 jetstream_core::jetstream_core(std::shared_ptr<connection_core> connection, const jetstream_options& with)
@@ -200,35 +223,12 @@ stored_message stored_of(message_answer answer) {
   return stored;
 }
 
-// A direct answer is the message itself, with where it stood as headers (jetstream 8.2).
-result<stored_message> stored_of(const protocol::message_frame& frame) {
-  const protocol::header_view view(frame.header());
-  if (const int status = view.status(); status != 0) {
-    const errc code = status == 404 ? errc::not_found : errc::api_error;
-    return fail(code, "direct get: " + std::to_string(status) + " " + std::string(view.description()));
-  }
-  stored_message stored;
-  const auto sequence = parse_decimal(view.get("Nats-Sequence").value_or(""));
-  const auto time = parse_rfc3339(view.get("Nats-Time-Stamp").value_or(""));
-  if (!sequence || !time) return fail(errc::protocol_error, "direct get: the answer does not tell where it stood");
-  stored.subject = view.get("Nats-Subject").value_or("");
-  stored.seq = *sequence;
-  stored.time = *time;
-  stored.payload = frame.payload();
-  stored.header_block = frame.header();
-  for (const std::string_view name :
-       {"Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Num-Pending", "Nats-Last-Sequence"}) {
-    stored.header_block = protocol::without_header(stored.header_block, name);
-  }
-  return stored;
-}
-
 operation<stored_message> direct(jetstream_core& core, const std::string& subject, std::string_view body) {
   auto state = std::make_shared<operation_state<stored_message>>(core.connection().loop_identity());
   auto sent =
       core.connection().request(subject, {}, body, core.api_patience(), [state](result<protocol::message_frame> reply) {
         if (reply) {
-          state->complete(stored_of(*reply));
+          state->complete(read_direct_answer(*reply));
         } else {
           state->complete(std::unexpected(std::move(reply).error().within("direct get")));
         }

@@ -1,6 +1,6 @@
-#include "client/pull_fetch.hpp"
+#include "client/jetstream/pull_fetch.hpp"
 
-#include "client/pull_request.hpp"
+#include "client/jetstream/pull_request.hpp"
 #include "protocol/writer.hpp"
 
 namespace tern::client::detail {

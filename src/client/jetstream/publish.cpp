@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/numbers.hpp"
-#include "client/jetstream_api.hpp"
-#include "client/jetstream_core.hpp"
+#include "client/jetstream/api.hpp"
+#include "client/jetstream/core.hpp"
 #include "protocol/headers.hpp"
 
 namespace tern::client {
@@ -18,6 +18,9 @@ struct pub_ack_record {
   std::uint64_t seq = 0;
   bool duplicate = false;
   std::string domain;
+  std::optional<std::string> val;
+  std::string batch;
+  std::uint64_t count = 0;
 };
 
 // `{"stream":"S","seq":N}` as the server writes it (jetstream 5.2); anything else is left to the JSON reader.
@@ -95,6 +98,9 @@ result<pub_ack> read_pub_ack(std::string_view answer) {
   ack.seq = record->seq;
   ack.duplicate = record->duplicate;
   ack.domain = std::move(record->domain);
+  ack.val = std::move(record->val);
+  ack.batch = std::move(record->batch);
+  ack.count = record->count;
   return ack;
 }
 
@@ -154,6 +160,21 @@ publish_options& publish_options::expect_last_sequence(std::uint64_t sequence) {
 
 publish_options& publish_options::expect_last_subject_sequence(std::uint64_t sequence) {
   headers_.set("Nats-Expected-Last-Subject-Sequence", std::to_string(sequence));
+  return *this;
+}
+
+publish_options& publish_options::expect_last_subject_sequence(std::uint64_t sequence, std::string_view subject) {
+  headers_.set("Nats-Expected-Last-Subject-Sequence", std::to_string(sequence));
+  headers_.set("Nats-Expected-Last-Subject-Sequence-Subject", subject);
+  return *this;
+}
+
+publish_options& publish_options::schedule_at(time_point when, std::string_view target) {
+  return schedule("@at " + to_rfc3339(when), target);
+}
+
+publish_options& publish_options::schedule_ttl(nanoseconds life) {
+  headers_.set("Nats-Schedule-TTL", std::to_string(std::chrono::ceil<std::chrono::seconds>(life).count()) + "s");
   return *this;
 }
 

@@ -2,8 +2,8 @@
 // (service 16.7, 16.8 and Tern's changes there).
 #include <algorithm>
 
-#include "client/jetstream_api.hpp"
-#include "client/pull_stream_core.hpp"
+#include "client/jetstream/api.hpp"
+#include "client/jetstream/pull_stream_core.hpp"
 
 namespace tern::client::detail {
 namespace {

@@ -1,5 +1,5 @@
 // The pull stream engine, rule by rule (service 16), and settling what it hands out (service 6).
-#include "client/pull_fixture.hpp"
+#include "client/jetstream/pull_fixture.hpp"
 
 namespace tern::client {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <tern/client/jetstream_records.hpp>
 #include <tern/client/operation.hpp>
 #include <tern/codec/json.hpp>
 
@@ -20,6 +21,9 @@ error api_error_of(int code, int err_code, std::string_view description);
 std::optional<error> api_problem(std::string_view answer);
 // Names of streams and consumers: not empty, no blanks, none of . * > / and backslash.
 result<void> check_asset_name(std::string_view what, std::string_view name);
+
+// A stored message as direct get sends it: its place stands in headers. A status is an error (404: errc::not_found).
+result<stored_message> read_direct_answer(const protocol::message_frame& frame);
 
 template <class T>
 result<T> read_answer(std::string_view answer) {

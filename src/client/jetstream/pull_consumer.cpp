@@ -1,9 +1,9 @@
 #include <tern/client/pull_consumer.hpp>
 
 #include "client/connection_core.hpp"
-#include "client/jetstream_api.hpp"
-#include "client/pull_fetch.hpp"
-#include "client/pull_stream_core.hpp"
+#include "client/jetstream/api.hpp"
+#include "client/jetstream/pull_fetch.hpp"
+#include "client/jetstream/pull_stream_core.hpp"
 
 namespace tern::client {
 namespace {
