@@ -27,6 +27,7 @@
 
 #include <tern/client/coroutine_guard.hpp>
 #include <tern/client/jetstream.hpp>
+#include <tern/client/watcher.hpp>
 
 namespace tern::client {
 
@@ -142,34 +143,11 @@ class key_value_watch_options {
 
 namespace detail {
 struct bucket_core;
-class ordered_core;
-template <class T>
-class item_queue;
-}  // namespace detail
+}
 
-/// Changes as they come, for as long as the handle lives; it survives reconnects and restarts. An empty item says once
-/// that all values that stood there have come (not with updates_only()).
-class key_value_watcher {
- public:
-  using update = std::optional<key_value_entry>;
-  using item = result<update>;
-  using callback = std::move_only_function<void(item&&)>;  ///< On the loop; the error that ends it comes last.
-
-  key_value_watcher() = default;
-  key_value_watcher(std::shared_ptr<detail::ordered_core> core, std::shared_ptr<detail::item_queue<update>> items);
-  ~key_value_watcher();  ///< No callback runs after it.
-  key_value_watcher(key_value_watcher&&) noexcept;
-  key_value_watcher& operator=(key_value_watcher&&) noexcept;
-
-  operation<update> next();
-  std::optional<item> try_next();
-  bool ended() const;
-  void stop();
-
- private:
-  std::shared_ptr<detail::ordered_core> core_;
-  std::shared_ptr<detail::item_queue<update>> items_;
-};
+/// Changes as they come. An item without an entry says once that all values that stood there have come (not with
+/// updates_only()).
+using key_value_watcher = watcher<std::optional<key_value_entry>>;
 
 class key_value {
  public:

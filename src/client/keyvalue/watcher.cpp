@@ -1,6 +1,6 @@
 // Watching keys, and what is a watch that ends: keys, history, purge_deletes.
-#include "client/core/item_queue.hpp"
 #include "client/core/loop_work.hpp"
+#include "client/core/watcher_of.hpp"
 #include "client/jetstream/core.hpp"
 #include "client/jetstream/ordered_core.hpp"
 #include "client/keyvalue/bucket.hpp"
@@ -9,7 +9,7 @@ namespace tern::client {
 namespace detail {
 namespace {
 
-using update = key_value_watcher::update;
+using update = std::optional<key_value_entry>;
 using shared_bucket = std::shared_ptr<const bucket_core>;
 
 result<consumer_config> config_of(const bucket_core& bucket, const std::vector<std::string>& patterns,
@@ -170,38 +170,7 @@ boost::asio::awaitable<result<void>> purge_markers(shared_bucket bucket, nanosec
 }  // namespace
 }  // namespace detail
 
-key_value_watcher::key_value_watcher(std::shared_ptr<detail::ordered_core> core,
-                                     std::shared_ptr<detail::item_queue<update>> items)
-    : core_(std::move(core)), items_(std::move(items)) {}
-key_value_watcher::key_value_watcher(key_value_watcher&&) noexcept = default;
-
-key_value_watcher& key_value_watcher::operator=(key_value_watcher&& other) noexcept {
-  if (this != &other) {
-    stop();
-    core_ = std::move(other.core_);
-    items_ = std::move(other.items_);
-  }
-  return *this;
-}
-
-key_value_watcher::~key_value_watcher() { stop(); }
-
-void key_value_watcher::stop() {
-  if (!core_) return;
-  core_->stop();
-  items_->stop();
-}
-
-operation<key_value_watcher::update> key_value_watcher::next() {
-  if (!core_) return operation<update>::ended(fail(errc::closed, "no watch"));
-  return items_->next();
-}
-
-std::optional<key_value_watcher::item> key_value_watcher::try_next() {
-  return core_ ? items_->try_next() : std::nullopt;
-}
-
-bool key_value_watcher::ended() const { return !core_ || items_->ended(); }
+template class watcher<std::optional<key_value_entry>>;
 
 result<key_value_watcher> key_value::watch(const std::vector<std::string>& patterns,
                                            const key_value_watch_options& with) const {
