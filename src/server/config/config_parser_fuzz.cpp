@@ -1,6 +1,7 @@
 // Any text is a configuration or an error; the reader of options takes any tree.
 #include "server/config/config_parser.hpp"
 #include "server/config/config_reader.hpp"
+#include "server/config/reload_plan.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)server::digest_of(*tree);
     server::options settings;
     (void)server::apply_config(*tree, settings);
+    (void)server::check_options(settings);
+    (void)server::plan_reload({}, settings, 4222);
   }
   return 0;
 }

@@ -129,7 +129,8 @@ result<reload_plan> plan_reload(const options& before, const options& after, int
 
   seen.applied<&options::ping_interval>("ping_interval");
   seen.applied<&options::ping_max>("ping_max");
-  seen.fixed<&options::http_host>("HTTPHost");
+  const auto http_host = [](const options& of) { return of.http_host.empty() ? of.host : of.http_host; };
+  seen.fixed("HTTPHost", http_host(before), http_host(after));
   seen.fixed<&options::http_port>("HTTPPort");
   seen.fixed<&options::http_base_path>("HTTPBasePath");
   seen.applied<&options::max_control_line>("max_control_line");
