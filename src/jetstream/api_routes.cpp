@@ -1,5 +1,6 @@
 #include "jetstream/api_routes.hpp"
 
+#include "jetstream/consumer/consumer_config.hpp"
 #include "jetstream/consumer/consumer_set.hpp"
 #include "jetstream/stream/stream.hpp"
 #include "jetstream/stream/stream_api.hpp"
@@ -44,13 +45,21 @@ consumer_set* consumers_of(account_streams& in, api_request& request, std::size_
   return found == nullptr ? nullptr : &found->consumers();
 }
 
+// A body that cannot be read is told of before a stream that is not there.
+bool is_readable_create(api_request& request) {
+  consumer_create_request body;
+  return request.decode(body);
+}
+
 void create_consumer(account_streams& in, api_request& request) {
+  if (!is_readable_create(request)) return;
   if (auto* set = consumers_of(in, request))
     set->handle_create(request, token(request, consumer_token), rest_from(request, consumer_token + 1), false);
 }
 
 void create_durable_consumer(account_streams& in, api_request& request) {
   constexpr std::size_t shift = 1;  // CONSUMER.DURABLE.CREATE
+  if (!is_readable_create(request)) return;
   if (auto* set = consumers_of(in, request, stream_token + shift))
     set->handle_create(request, token(request, consumer_token + shift), {}, true);
 }

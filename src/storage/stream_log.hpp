@@ -102,6 +102,8 @@ class stream_log {
   virtual const log_state& state() const = 0;
   virtual result<stored_message> load(sequence number) = 0;      // errc::not_found; errc::corrupted for a damaged one
   virtual std::optional<sequence> next_live(sequence from) = 0;  // first existing message at or after
+  // The first message at or after that has headers; reads no disk.
+  virtual std::optional<sequence> next_with_headers(sequence from) const = 0;
   virtual std::optional<sequence> previous_live(sequence from) = 0;  // last existing message at or before
   virtual std::optional<sequence> first_at_or_after(time_point at) = 0;
   virtual std::vector<sequence_range> deleted_ranges() const = 0;  // gaps between first and last

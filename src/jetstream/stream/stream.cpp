@@ -225,14 +225,13 @@ void stream::rebuild_duplicate_window() {
   duplicates_.clear();
   if (duplicates_.window().count() == 0 || log_.state().messages == 0) return;
   const time_point since = surroundings_.now() - duplicates_.window();
-  auto at = log_.first_at_or_after(since);
-  while (at) {
-    const auto message = log_.load(*at);
-    if (message && !message->headers.empty()) {
+  const auto first = log_.first_at_or_after(since);
+  if (!first) return;
+  for (auto at = log_.next_with_headers(*first); at; at = log_.next_with_headers(*at + 1)) {
+    if (const auto message = log_.load(*at)) {
       const auto id = publish_headers::read(message->headers).message_id;
       if (!id.empty()) duplicates_.add(id, message->number, message->timestamp);
     }
-    at = log_.next_live(*at + 1);
   }
 }
 

@@ -110,10 +110,10 @@ void stream::begin_header_scan() {
 
 void stream::scan_headers(int slice) {
   if (closed_ || scan_from_ == 0) return;
-  auto at = log_.next_live(scan_from_);
-  for (; at && slice-- > 0; at = log_.next_live(scan_from_)) {
+  auto at = log_.next_with_headers(scan_from_);
+  for (; at && slice-- > 0; at = log_.next_with_headers(scan_from_)) {
     const auto message = log_.load(*at);
-    if (message && !message->headers.empty()) {
+    if (message) {
       const auto known = publish_headers::read(message->headers);
       if (config().allow_msg_schedules) note_stored_schedule(*message, known);
       const std::string_view text = config().allow_msg_ttl ? known.time_to_live : std::string_view();

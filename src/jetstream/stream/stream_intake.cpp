@@ -160,9 +160,9 @@ void stream_intake::recover(const intake_checkpoint& kept) {
 void stream_intake::scan() {
   if (!has_sources()) return;
   storage::stream_log& log = stream_.log();
-  for (auto at = log.next_live(checkpoint_end_ + 1); at; at = log.next_live(*at + 1)) {
+  for (auto at = log.next_with_headers(checkpoint_end_ + 1); at; at = log.next_with_headers(*at + 1)) {
     const auto message = log.load(*at);
-    if (!message || message->headers.empty()) continue;
+    if (!message) continue;
     const auto value = protocol::header_view(message->headers).get_non_empty(source_header_name);
     const auto from = value ? parse_source_header(*value) : std::nullopt;
     if (!from) continue;

@@ -169,14 +169,29 @@ void subject_index::add(subject_id subject, sequence number) {
 bool subject_index::remove(subject_id subject, sequence number) {
   auto& what = entry_of(subject);
   if (!what.postings.remove(number)) return false;
-  if (!what.postings.empty()) return true;
+  if (what.postings.empty()) on_emptied(subject);
+  return true;
+}
+
+void subject_index::remove_everything() {
+  std::vector<subject_id> all;
+  for_each_match(">", 0, [&](subject_id id) {
+    all.push_back(id);
+    return true;
+  });
+  for (const subject_id id : all) {
+    entry_of(id).postings.clear();
+    on_emptied(id);
+  }
+}
+
+void subject_index::on_emptied(subject_id subject) {
   --subjects_;
   change_weight(name(subject), -1);
   if (!watchers_.empty()) {
     watchers_.for_each_match(name(subject), [&](subject_watcher* who) { who->on_emptied(subject); });
   }
   free_if_unused(subject);
-  return true;
 }
 
 void subject_index::watch(std::string_view pattern, subject_watcher& who) { watchers_.insert(pattern, &who); }

@@ -51,6 +51,7 @@ class subject_index {
 
   void add(subject_id subject, sequence number);     // greater than the subject's last
   bool remove(subject_id subject, sequence number);  // false: not there
+  void remove_everything();                          // costs the subjects, not the messages
 
   // --- one subject ---
   std::string_view name(subject_id subject) const;  // the view stays while the number does; empty for free ones
@@ -105,6 +106,7 @@ class subject_index {
   }
   node& node_at(reference place) const { return *reinterpret_cast<node*>(nodes_.at(place)); }
   subject_id new_entry(std::string_view subject);
+  void on_emptied(subject_id subject);
   void free_if_unused(subject_id subject);
   subject_id any_leaf(reference below) const;
   void insert_leaf(std::string_view subject, subject_id id);

@@ -24,6 +24,20 @@ const segment* segmented_log::find(sequence number) const {
   return recent_->holds(number) ? recent_ : nullptr;
 }
 
+std::optional<sequence> segmented_log::next_with_headers(sequence from) const {
+  auto at = std::upper_bound(segments_.begin(), segments_.end(), from,
+                             [](sequence wanted, const auto& each) { return wanted < each->base; });
+  if (at != segments_.begin()) --at;
+  for (; at != segments_.end(); ++at) {
+    const segment& here = **at;
+    if (here.live == 0 || here.last < from) continue;
+    for (std::size_t i = here.index_of(std::max(from, here.base)); i < here.places.size(); ++i) {
+      if (here.subjects[i] != no_subject && (here.places[i].length & segment::headers_bit) != 0) return here.base + i;
+    }
+  }
+  return std::nullopt;
+}
+
 subject_id segmented_log::id_at(sequence number) const {
   const segment* holder = find(number);
   return holder == nullptr ? no_subject : holder->subjects[holder->index_of(number)];

@@ -165,6 +165,29 @@ void segmented_log::take_out(segment& from, sequence number) {
   --state_.messages;
 }
 
+// A purge costs little per message this way. Each is told while all are still there.
+void segmented_log::take_out_everything(const removal_visitor& removed) {
+  std::vector<segment*> all;
+  for (const auto& each : segments_) {
+    if (each->live != 0) all.push_back(each.get());
+  }
+  for (segment* from : all) {
+    for (std::size_t i = 0; removed && i < from->subjects.size(); ++i) {
+      if (from->subjects[i] != no_subject) removed(from->base + i, subjects_.name(from->subjects[i]));
+    }
+  }
+  subjects_.remove_everything();
+  live_.clear();
+  state_.messages = 0;
+  state_.bytes = 0;
+  for (segment* from : all) {
+    std::fill(from->subjects.begin(), from->subjects.end(), no_subject);
+    from->live = 0;
+    from->live_bytes = 0;
+    free_if_empty(*from);
+  }
+}
+
 // Called once after one or many removals, since it looks for the first message.
 void segmented_log::repair_first() {
   state_.subjects = subjects_.size();
@@ -297,6 +320,10 @@ std::uint64_t segmented_log::purge(const purge_request& what, const removal_visi
   }
   if (ranges.empty() && moved_last == 0) return 0;
   log_ranges(ranges, moved_last);
+  if (everything && count == state_.messages) {
+    take_out_everything(removed);
+    ranges.clear();
+  }
   for (const auto& range : ranges) {
     for (sequence number = range.first; number <= range.last; ++number) {
       segment* from = find(number);

@@ -31,6 +31,7 @@ class segmented_log final : public stream_log, private subject_numbers {
   const log_state& state() const override { return state_; }
   result<stored_message> load(sequence number) override;
   std::optional<sequence> next_live(sequence from) override { return live_.next(from); }
+  std::optional<sequence> next_with_headers(sequence from) const override;
   std::optional<sequence> previous_live(sequence from) override { return live_.previous(from); }
   std::optional<sequence> first_at_or_after(time_point at) override;
   std::vector<sequence_range> deleted_ranges() const override;
@@ -95,6 +96,7 @@ class segmented_log final : public stream_log, private subject_numbers {
   void move_last(sequence last, time_point timestamp);
   std::size_t flush_start() const;
   void take_out(segment& from, sequence number);
+  void take_out_everything(const removal_visitor& removed);
   void free_if_empty(segment& what);
   bool mostly_dead(const segment& what) const;
   void compact_memory(segment& what);
