@@ -86,6 +86,7 @@ void highway_hash::lanes::update_rest(const char* bytes, std::size_t size) {
 }
 
 highway_hash& highway_hash::update(std::string_view bytes) {
+  if (bytes.empty()) return *this;
   if (count_ > 0) {
     const std::size_t take = std::min(bytes.size(), sizeof waiting_ - count_);
     std::memcpy(waiting_ + count_, bytes.data(), take);
