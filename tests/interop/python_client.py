@@ -23,11 +23,20 @@ async def core(nc):
     except NoRespondersError:
         print("no responders")
 
-    workers = [await nc.subscribe("jobs", queue="workers") for _ in range(3)]
+    got, all_there = [0, 0, 0], asyncio.Event()
+
+    def worker(n):
+        async def take(_):
+            got[n] += 1
+            if sum(got) == 60:
+                all_there.set()
+        return take
+    for n in range(3):
+        await nc.subscribe("jobs", queue="workers", cb=worker(n))
+    await nc.flush()
     for n in range(60):
         await nc.publish("jobs", str(n).encode())
-    await nc.flush()
-    got = [w.pending_msgs for w in workers]
+    await asyncio.wait_for(all_there.wait(), 5)
     print("queue group", sum(got), all(n > 0 for n in got))
 
 
