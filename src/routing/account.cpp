@@ -59,18 +59,22 @@ struct account::implementation {
   std::uint64_t random_state;
   std::uint64_t inserts = 0, removes = 0;
   int publishing = 0;  // depth of nested publishes
+  const publisher* current = nullptr;
+  account::subscription_observer* observer = nullptr;
   std::vector<trie_entry*> removed;
   std::vector<subscription*> undecided;  // members of a group not tried yet; kept to save its memory
   std::shared_ptr<watch_table> watches = std::make_shared<watch_table>();
   std::vector<std::shared_ptr<watch_state>> told;
 
-  // splitmix64, scaled without division: uniform to within 2^-32 for any group size.
-  std::size_t below(std::size_t bound) {
+  std::uint64_t draw() {  // splitmix64
     std::uint64_t z = (random_state += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    z ^= z >> 31;
-    return static_cast<std::size_t>(((z >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
+    return z ^ (z >> 31);
+  }
+  // Scaled without division: uniform to within 2^-32 for any group size.
+  std::size_t below(std::size_t bound) {
+    return static_cast<std::size_t>(((draw() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
   }
 
   static bool offer(subscription& to, const message& what, const publisher& from) {
@@ -132,12 +136,14 @@ subscription* account::subscribe(receiver& to, std::string_view subject, std::st
   implementation_->interest.insert(*entry);
   ++implementation_->inserts;
   implementation_->changed(*entry);
+  if (implementation_->observer != nullptr) implementation_->observer->on_subscribed(*entry);
   return entry;
 }
 
 void account::unsubscribe(subscription* what) {
   auto* entry = static_cast<trie_entry*>(what);
   if (std::exchange(entry->removed, true)) return;
+  if (implementation_->observer != nullptr) implementation_->observer->on_unsubscribed(*entry);
   implementation_->interest.remove(*entry);
   ++implementation_->removes;
   implementation_->changed(*entry);
@@ -183,14 +189,38 @@ std::size_t account::publish_to(std::string_view route, const message& what, con
   if (match.empty()) return 0;
   match_cache::pin(match);
   ++own.publishing;
+  const publisher* const outer = std::exchange(own.current, &from);
   std::size_t taken = 0;
   for (subscription* to : match.plain) taken += implementation::offer(*to, what, from) ? 1 : 0;
   for (std::size_t at = 0; at < match.group_count; ++at)
     taken += own.offer_to_group(match.groups[at].members, what, from) ? 1 : 0;
+  own.current = outer;
   --own.publishing;
   match_cache::unpin(match);
   return taken;
 }
+
+std::size_t account::publish_mapped(const message& what, const publisher& from) {
+  if (mappings_.empty()) return publish(what, from);
+  std::string mapped;
+  switch (mappings_.map(what.subject, draw(), mapped)) {
+    case subject_map::outcome::unchanged:
+      return publish(what, from);
+    case subject_map::outcome::mapped:
+      return publish({mapped, what.reply, what.headers, what.payload}, from);
+    case subject_map::outcome::lost:
+      return 0;
+  }
+  return 0;
+}
+
+void account::adopt_mappings(subject_map mappings) { mappings_ = std::move(mappings); }
+
+std::uint64_t account::draw() { return implementation_->draw(); }
+
+const publisher* account::publishing() const { return implementation_->current; }
+
+void account::observe(subscription_observer* observer) { implementation_->observer = observer; }
 
 void account::disable_cache() { implementation_->cache.disable(); }
 

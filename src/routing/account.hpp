@@ -2,6 +2,7 @@
 // Owned by the server; one shard. (core 2.5-2.8)
 #pragma once
 
+#include "routing/subject_map.hpp"
 #include "routing/subscription.hpp"
 
 #include <cstddef>
@@ -12,10 +13,15 @@
 
 namespace tern::routing {
 
+class account;
+
 // Who publishes, as far as routing cares.
 struct publisher {
   const receiver* self = nullptr;  // passed over when echo is false
   bool echo = true;
+  // Of a request that came through service imports: where it began, how many it has passed.
+  const account* origin = nullptr;
+  int imports_passed = 0;
 };
 
 struct interest_statistics {
@@ -57,10 +63,26 @@ class account {
     virtual ~interest_watch() = default;
   };
   std::unique_ptr<interest_watch> watch_literal(std::string_view subject, std::function<void()> changed);
+  // Is told of each subscription as it comes and before it goes; null: nobody. For imports.
+  class subscription_observer {
+   public:
+    virtual ~subscription_observer() = default;
+    virtual void on_subscribed(subscription& what) = 0;
+    virtual void on_unsubscribed(subscription& what) = 0;
+  };
+  void observe(subscription_observer* observer);
 
   // --- routing ---
   // Delivers to every plain subscription and one member of each queue group. Returns how many took it.
   std::size_t publish(const message& what, const publisher& from = {});
+  // After the account's own mappings (core 7.1): what comes in through an import.
+  std::size_t publish_mapped(const message& what, const publisher& from = {});
+  // In the place of those before.
+  void adopt_mappings(subject_map mappings);
+  const subject_map& mappings() const { return mappings_; }
+  std::uint64_t draw();  // a random number, for choices by weight
+  // Who publishes the message at hand, for receivers that pass it on; null outside of a delivery.
+  const publisher* publishing() const;
   // The same, routed by `route` while receivers are shown what.subject: a consumer's delivery to an inbox.
   std::size_t publish_to(std::string_view route, const message& what, const publisher& from = {});
 
@@ -74,6 +96,7 @@ class account {
  private:
   struct implementation;
   std::string name_;
+  subject_map mappings_;
   std::unique_ptr<implementation> implementation_;
 };
 

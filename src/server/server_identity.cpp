@@ -1,7 +1,7 @@
 #include "server/server_identity.hpp"
 
 #include "runtime/random.hpp"
-#include "server/public_key.hpp"
+#include "auth/nkey.hpp"
 
 #include <openssl/evp.h>
 
@@ -32,7 +32,7 @@ key_seed random_seed(runtime::random& randomness) {
 server_identity::server_identity(runtime::random& randomness)
     : signing_seed(random_seed(randomness)),
       curve_seed(random_seed(randomness)),
-      id(encode_public_key(key_prefix::server, public_key_of(EVP_PKEY_ED25519, signing_seed))),
-      curve_key(encode_public_key(key_prefix::curve, public_key_of(EVP_PKEY_X25519, curve_seed))) {}
+      id(auth::encode_public_key(auth::key_kind::server, public_key_of(EVP_PKEY_ED25519, signing_seed))),
+      curve_key(auth::encode_public_key(auth::key_kind::curve, public_key_of(EVP_PKEY_X25519, curve_seed))) {}
 
 }  // namespace tern::server

@@ -28,6 +28,12 @@ struct block_reader {
   void (*read)(const config_entry&, options&, config_findings&);
 };
 constexpr block_reader blocks[] = {
+    {"authorization", read_authorization_option},
+    {"accounts", read_accounts_option},
+    {"mappings", read_mappings_option},
+    {"no_auth_user", read_no_auth_user_option},
+    {"system_account", read_system_account_option},
+    {"no_system_account", read_no_system_account_option},
     {"tls", read_tls_option},
     {"websocket", read_websocket_option},
     {"https", read_https_option},

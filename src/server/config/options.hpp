@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/transport.hpp"
+#include "server/config/security_options.hpp"
 #include "server/config/tls_options.hpp"
 #include "server/config/websocket_options.hpp"
 
@@ -50,6 +51,8 @@ struct options {
   std::string client_advertise;   // host:port
   std::string in_process_name;    // a name on the in-process network to listen on; empty: none
   bool listen_on_network = true;  // false: in-process connections only
+
+  security_options security;           // who may connect, and accounts
 
   // --- how bytes come (core 1.5 to 1.7, 8) ---
   std::optional<tls_options> tls;  // of the client port, and of https monitoring
