@@ -120,9 +120,13 @@ class process final : private option_source {
     log_ = std::move(*log);
     loop_.context_sleeps_when_idle();
     network_ = runtime::make_tcp_transport(loop_);
-    disk_ = runtime::make_real_disk(loop_);
-    server_environment surroundings{
-        .loop = loop_, .network = network_.get(), .disk = disk_.get(), .log = *log_, .configuration = this};
+    disk_ = std::make_unique<runtime::measured_disk>(runtime::make_real_disk(loop_), clock_);
+    server_environment surroundings{.loop = loop_,
+                                    .network = network_.get(),
+                                    .disk = disk_.get(),
+                                    .log = *log_,
+                                    .disk_waits = &disk_->waits(),
+                                    .configuration = this};
     auto made = server::create(surroundings, settings_);
     if (!made) return refuse(made.error().context());
     server_ = std::move(*made);
@@ -261,7 +265,7 @@ class process final : private option_source {
   std::unique_ptr<runtime::host::process_log> log_;
   runtime::shard loop_;
   std::unique_ptr<runtime::transport> network_;
-  std::unique_ptr<runtime::disk> disk_;
+  std::unique_ptr<runtime::measured_disk> disk_;
   std::unique_ptr<server> server_;
   std::string ports_file_;
 };

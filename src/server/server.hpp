@@ -6,6 +6,7 @@
 
 #include "runtime/disk.hpp"
 #include "runtime/host/process.hpp"
+#include "runtime/measured_disk.hpp"
 #include "runtime/transport.hpp"
 #include "server/config/reload_plan.hpp"
 #include "server/connection/connection.hpp"
@@ -39,7 +40,8 @@ struct server_environment {
   runtime::transport* in_process = nullptr;
   runtime::disk* disk = nullptr;
   runtime::host::logger& log;
-  option_source* configuration = nullptr;  // for reloads; null: there are none
+  const runtime::disk_waits* disk_waits = nullptr;  // of `disk`; null: nobody measures
+  option_source* configuration = nullptr;           // for reloads; null: there are none
 };
 
 class server final : private connection_owner {
@@ -92,6 +94,9 @@ class server final : private connection_owner {
   time_point config_loaded() const { return config_loaded_; }
   // Percent of one core over the last second or more.
   double processor_percent();
+  runtime::disk_waits disk_waits() const {
+    return surroundings_.disk_waits != nullptr ? *surroundings_.disk_waits : runtime::disk_waits{};
+  }
   bool accepting() const { return accepting_; }
   runtime::handshake_gate& tls_handshakes() { return tls_handshakes_; }
   const std::string& curve_key() const { return identity_.curve_key; }

@@ -103,8 +103,9 @@ endpoint_answer varz(server& from, const std::map<std::string, std::uint64_t>& r
   out.field_unless_empty("system_account", system_account_name(from));
   add_kinds(out, "slow_consumer_stats", from.context().slow_consumers);
   add_kinds(out, "stale_connection_stats", from.context().stale_connections);
-  out.begin_object("disk_io_wait_stats").field("waiters", 0).field("waits", 0).field("wait_time", 0);
-  out.field("max_wait_time", 0).end_object();
+  const runtime::disk_waits waits = from.disk_waits();
+  out.begin_object("disk_io_wait_stats").field("waiters", waits.waiting).field("waits", waits.done);
+  out.field("wait_time", waits.total.count()).field("max_wait_time", waits.longest.count()).end_object();
   out.end_object();
   return {.body = out.text()};
 }
