@@ -20,6 +20,11 @@ account_state& account_registry::obtain(std::string_view name) {
   return *all_.emplace(std::string(name), std::move(made)).first->second;
 }
 
+void account_registry::set_system(std::string_view name) {
+  has_system_ = !name.empty();
+  if (has_system_) system_ = &obtain(name);
+}
+
 void account_registry::remove(std::string_view name) {
   const auto found = all_.find(name);
   if (found == all_.end()) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "routing/account.hpp"
+#include "server/config/security_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@ struct account_state {
 
   routing::account interest;
   traffic counts;
+  account_limits_options limits;
   std::size_t connections = 0;  // that were admitted and are open
   std::uint64_t slow_consumers = 0;
 };
@@ -35,6 +37,9 @@ class account_registry {
 
   account_state& global() { return *global_; }
   account_state& system() { return *system_; }
+  account_state* system_if_any() { return has_system_ ? system_ : nullptr; }
+  // Which account is about the server; made when it is not there. Empty: none is.
+  void set_system(std::string_view name);
   account_state* find(std::string_view name);
   // The one of that name, made when it is not there.
   account_state& obtain(std::string_view name);
@@ -47,6 +52,7 @@ class account_registry {
   std::map<std::string, std::unique_ptr<account_state>, std::less<>> all_;
   account_state* global_;
   account_state* system_;
+  bool has_system_ = true;
 };
 
 }  // namespace tern::server

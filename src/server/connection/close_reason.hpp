@@ -25,6 +25,11 @@ enum class close_reason : std::uint8_t {
   server_shutdown,
   no_responders_requires_headers,
   kicked,
+  proxy_required,
+  authentication_expired,
+  max_account_connections,
+  revoked,
+  missing_account,
 };
 
 constexpr std::string_view to_word(close_reason reason) {
@@ -65,6 +70,16 @@ constexpr std::string_view to_word(close_reason reason) {
       return "No Responders Requires Headers";
     case close_reason::kicked:
       return "Kicked";
+    case close_reason::proxy_required:
+      return "Proxy Required";
+    case close_reason::authentication_expired:
+      return "Authentication Expired";
+    case close_reason::max_account_connections:
+      return "Maximum Account Connections Exceeded";
+    case close_reason::revoked:
+      return "Credentials Revoked";
+    case close_reason::missing_account:
+      return "Missing Account";
   }
   return "";
 }

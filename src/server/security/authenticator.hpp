@@ -1,0 +1,81 @@
+// Who a client is: users, passwords, tokens and nkeys of a configuration (core 3.1, 3.2). Owned by the server; one
+// shard. Password hashes are compared by the worker pool, so an answer may come in a later turn.
+#pragma once
+
+#include "auth/permissions.hpp"
+#include "protocol/connect.hpp"
+#include "runtime/worker_pool.hpp"
+#include "server/account_registry.hpp"
+#include "server/config/security_options.hpp"
+#include "server/connection/close_reason.hpp"
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace tern::server {
+
+// What a login gives. The account lives as long as somebody is connected to it.
+struct admission {
+  account_state* account = nullptr;
+  std::string user;  // as it is shown: a name, a public key, or "[REDACTED]" for a token; empty: nobody in particular
+  bool is_nkey = false;
+  std::shared_ptr<const auth::permissions> permissions;  // null: everything
+};
+
+struct login_attempt {
+  protocol::connect_options shown;
+  std::string nonce;
+  std::string connection_type;  // STANDARD, WEBSOCKET, IN_PROCESS
+  std::string no_auth_user;     // of the listener, if it has one of its own
+  bool came_through_proxy = false;
+};
+
+class authenticator {
+ public:
+  // Admitted, or why not.
+  using outcome = std::expected<admission, close_reason>;
+
+  authenticator(account_registry& accounts, runtime::worker_pool& workers);
+  ~authenticator();
+  authenticator(const authenticator&) = delete;
+  authenticator& operator=(const authenticator&) = delete;
+
+  // The accounts are in the registry already.
+  void adopt(const security_options& what);
+
+  bool login_required() const { return options_.login_required(); }
+  bool wants_nonce() const { return wants_nonce_; }
+  nanoseconds timeout() const;
+  // What a client is that gives no credentials; empty: it has to give some.
+  std::optional<admission> without_credentials(const std::string& own_no_auth_user = {}) const;
+  // `done` runs once, now or in a later turn; not any more when the authenticator is gone.
+  void log_in(login_attempt attempt, std::move_only_function<void(outcome)> done);
+  // Whether somebody who was admitted so would be again (core 4.4).
+  bool still_valid(const admission& before) const;
+
+ private:
+  struct user {
+    user_options options;
+    std::shared_ptr<const auth::permissions> permissions;
+  };
+  const user* find(const std::string& name) const;
+  outcome admit(const user& who) const;
+  outcome check(const user& who, const login_attempt& attempt) const;
+  void compare(const std::string& stored, const login_attempt& attempt, const std::string& shown, outcome when_equal,
+               std::move_only_function<void(outcome)> done);
+
+  account_registry& accounts_;
+  runtime::worker_pool& workers_;
+  security_options options_;
+  std::unordered_map<std::string, user> users_;
+  std::shared_ptr<const auth::permissions> default_permissions_;
+  bool wants_nonce_ = false;
+  bool only_system_users_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace tern::server
