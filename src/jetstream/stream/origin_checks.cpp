@@ -69,6 +69,8 @@ problem check_external(const stream_source& from) {
 problem check_consumer(const stream_source& from, const rule_numbers& numbers) {
   if (!from.consumer) return {};
   const auto& [name, deliver] = *from.consumer;
+  // What such a consumer filters is its own business.
+  if (!from.filter_subject.empty() || !from.subject_transforms.empty()) return make_api_error(numbers.bad_consumer);
   if (!is_valid_asset_name(name) || !protocol::is_valid_config_subject(deliver) || !protocol::is_literal(deliver))
     return make_api_error(numbers.bad_consumer);
   return {};
@@ -135,10 +137,7 @@ bool is_smaller_limit(std::int32_t own, const stream_config& origin) {
 }  // namespace
 
 std::optional<api_error> check_mirror(const stream_config& config) {
-  if (!config.mirror) {
-    if (config.mirror_direct) return invalid_stream_config("stream has no mirror but does have mirror direct");
-    return {};
-  }
+  if (!config.mirror) return {};
   const stream_source& from = *config.mirror;
   if (config.first_seq != 0) return make_api_error(jetstream_errc::mirror_with_first_seq);
   if (!config.subjects.empty()) return make_api_error(jetstream_errc::mirror_with_subjects);

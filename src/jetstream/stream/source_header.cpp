@@ -30,7 +30,7 @@ std::string short_hash(std::string_view text) {
 source_identity source_identity::of(const stream_source& config) {
   source_identity made{.stream = config.name, .filter = {}, .transform = {}};
   if (config.consumer) {
-    made.stream += ":C=" + short_hash(config.consumer->name + " " + config.consumer->deliver_subject);
+    made.stream += ":C=" + short_hash(config.consumer->name);
   } else if (config.external) {
     made.stream += ":" + short_hash(config.external->api);
   }

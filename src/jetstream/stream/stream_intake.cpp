@@ -179,8 +179,8 @@ void stream_intake::make_readers() {
 
 void stream_intake::open() {
   open_ = true;
-  if (stream_.config().sealed) return;
   make_readers();
+  if (stream_.config().sealed) return;  // they are shown and read nothing
   for (const auto& one : readers_) one->origin().open();
 }
 
@@ -190,20 +190,20 @@ void stream_intake::adopt_config() {
   const auto& config = stream_.config();
   std::vector<std::unique_ptr<reader>> before;
   before.swap(readers_);
-  if (!config.sealed) {
-    const auto keep_or_make = [&](const stream_source& wanted, api_origin::purpose what) {
-      const auto same =
-          std::ranges::find_if(before, [&](const auto& one) { return one != nullptr && one->config() == wanted; });
-      if (same != before.end()) return readers_.push_back(std::move(*same));
-      readers_.push_back(std::make_unique<reader>(*this, wanted, what));
-      readers_.back()->origin().open();
-    };
-    if (config.mirror) keep_or_make(*config.mirror, api_origin::purpose::mirror);
-    for (const auto& one : config.sources) keep_or_make(one, api_origin::purpose::source);
-  }
+  const auto keep_or_make = [&](const stream_source& wanted, api_origin::purpose what) {
+    const auto same =
+        std::ranges::find_if(before, [&](const auto& one) { return one != nullptr && one->config() == wanted; });
+    if (same != before.end()) return readers_.push_back(std::move(*same));
+    readers_.push_back(std::make_unique<reader>(*this, wanted, what));
+    if (!config.sealed) readers_.back()->origin().open();
+  };
+  if (config.mirror) keep_or_make(*config.mirror, api_origin::purpose::mirror);
+  for (const auto& one : config.sources) keep_or_make(one, api_origin::purpose::source);
   for (const auto& one : before) {
     if (one != nullptr) one->origin().close(true);
   }
+  if (!config.sealed) return;
+  for (const auto& one : readers_) one->origin().close(true);
 }
 
 void stream_intake::close(bool forget) {
