@@ -21,9 +21,16 @@ constexpr std::size_t step_bytes = std::size_t{512} << 10;        // unpacked in
 constexpr std::size_t waiting_bytes_max = std::size_t{64} << 20;  // chunks that nobody waited to be answered
 constexpr std::string_view create_response = "{\"type\":\"io.nats.jetstream.api.v1.stream_create_response\"";
 
+// What the request says of the state is what the snapshot's answer said; the archive has its own. Unknown names are
+// refused (1.5).
+struct told_state {
+  codec::raw_json messages, bytes, first_seq, first_ts, last_seq, last_ts, num_subjects, subjects, num_deleted, deleted,
+      lost, consumer_count;
+};
+
 struct restore_request {
   stream_config config;
-  codec::raw_json state;
+  told_state state;
 };
 
 }  // namespace
@@ -61,17 +68,22 @@ bool stream_restore::deliver(routing::subscription&, const routing::message& wha
   if (ended_ || input_ended_) return false;
   const time_point now = in_.surroundings().now();
   idle_timer_.arm(now + idle_timeout);
-  if (what.reply.empty()) {
+  if (what.reply.empty()) {  // nobody to tell how it goes: it ends here
     fail_with(make_api_error(jetstream_errc::stream_restore, {{"err", "each chunk requires a reply subject"}}));
-    input_ended_ = true;
+    waiting_.clear();
   } else if (waiting_bytes_ + what.payload.size() > waiting_bytes_max) {
     fail_with(make_api_error(jetstream_errc::stream_restore, {{"err", "too many chunks that were not waited for"}}));
   }
-  if (what.payload.empty()) input_ended_ = true;
   received_ += what.payload.size();
-  waiting_bytes_ += what.payload.size();
-  waiting_.push_back({std::string(problem_ ? std::string_view() : what.payload), std::string(what.reply)});
-  if (problem_ && !what.payload.empty()) waiting_.back().bytes = "-";  // not looked at any more, only answered
+  if (what.payload.empty() || what.reply.empty()) {
+    input_ended_ = true;
+    waiting_.push_back({{}, std::string(what.reply)});
+  } else if (problem_) {
+    waiting_.push_back({"-", std::string(what.reply)});  // not looked at any more, only answered
+  } else {
+    waiting_bytes_ += what.payload.size();
+    waiting_.push_back({std::string(what.payload), std::string(what.reply)});
+  }
   if (!step_timer_.armed()) step_timer_.arm(now);
   return true;
 }

@@ -195,6 +195,23 @@ TEST_F(transfers, subjects_sizes_and_names_are_checked) {
   EXPECT_NE(begin_restore("R", R"(,"name":"X")").find("10056"), std::string::npos);
 }
 
+TEST_F(transfers, a_chunk_that_nobody_waits_for_ends_the_restore) {
+  make_stream();
+  const std::string archive = snapshot();
+  harness.account().subscribe(target, "$JS.EVENT.ADVISORY.STREAM.RESTORE_COMPLETE.R");
+  const std::string to = begin_restore("R");
+  harness.publish(to, archive);
+  go_on();
+  EXPECT_EQ(target.messages.size(), 1U);
+  EXPECT_FALSE(harness.account().has_interest(to));
+  EXPECT_EQ(harness.store().find_stream("$G", "R"), nullptr);
+}
+
+TEST_F(transfers, the_request_is_read_as_strictly_as_others) {
+  EXPECT_NE(harness.api("STREAM.RESTORE.R", R"({"config":{},"state":{"messages":1,"what":2}})").find("unknown field"),
+            std::string::npos);
+}
+
 TEST_F(transfers, two_may_begin_and_one_ends) {
   make_stream();
   const std::string archive = snapshot();
