@@ -97,30 +97,6 @@ operation<message> connection::request(std::string_view subject, std::string_vie
   return core_->request_message(subject, *block, payload, patience);
 }
 
-operation<std::vector<message>> connection::request_many(std::string_view subject, std::string_view payload,
-                                                         std::size_t count, nanoseconds patience) {
-  if (!core_) return operation<std::vector<message>>::ended(std::unexpected(no_connection()));
-  if (count == 0) return operation<std::vector<message>>::ended(std::vector<message>());
-  auto state = std::make_shared<detail::operation_state<std::vector<message>>>(core_->loop_identity());
-  auto sent =
-      core_->request(subject, {}, payload, patience,
-                     [state, count, answers = std::vector<message>()](result<protocol::message_frame> reply) mutable {
-                       if (reply) {
-                         message answer;
-                         answer.assign(reply->subject, reply->reply, reply->header(), reply->payload());
-                         answers.push_back(std::move(answer));
-                         if (answers.size() < count) return false;
-                       } else if (reply.error().code() != errc::timeout && answers.empty()) {
-                         state->complete(std::unexpected(std::move(reply).error()));
-                         return true;
-                       }
-                       state->complete(std::move(answers));
-                       return true;
-                     });
-  if (!sent) state->complete(std::unexpected(std::move(sent).error()));
-  return operation<std::vector<message>>(state);
-}
-
 result<subscription> connection::subscribe(std::string_view subject, const subscribe_options& with) {
   return subscribe(subject, nullptr, with);
 }
@@ -131,7 +107,8 @@ result<subscription> connection::subscribe(std::string_view subject, subscriptio
   const auto& settings = core_->settings().get();
   auto core = std::make_shared<detail::subscription_core>(
       core_->shared_from_this(), std::string(subject), std::move(callback),
-      with.buffer() != 0 ? with.buffer() : settings.subscription_buffer, settings.subscription_buffer_bytes);
+      with.buffer() != 0 ? with.buffer() : settings.subscription_buffer,
+      with.buffer_bytes() != 0 ? with.buffer_bytes() : settings.subscription_buffer_bytes);
   auto sid = core_->subscribe(subject, with.queue_group(), core, with.max_messages());
   if (!sid) return std::unexpected(std::move(sid).error());
   core->set_sid(*sid);

@@ -164,6 +164,20 @@ TEST_P(key_value_on, a_bucket_may_be_a_mirror_or_gather_others) {
   EXPECT_EQ(told(must(gathered.get("own").get())), "own=3@3");
 }
 
+TEST_P(key_value_on, a_bucket_without_direct_get_is_read_through_the_api) {
+  stream_config old;
+  old.name = "KV_old";
+  old.subjects = {"$KV.old.>"};
+  old.max_msgs_per_subject = 1;
+  old.allow_rollup_hdrs = true;
+  stream(old);
+  auto bucket = must(key_value_buckets(js).open("old").get());
+  must(bucket.put("a", "1").get());
+  EXPECT_EQ(told(must(bucket.get("a").get())), "a=1@1");
+  EXPECT_EQ(told(must(bucket.get("a", 1).get())), "a=1@1");
+  EXPECT_EQ(bucket.get("b").get().error().code(), errc::not_found);
+}
+
 TEST_P(key_value_on, a_codec_keeps_keys_and_values_in_its_own_way) {
   auto plain = bucket("codec");
   auto codec = base64_keys();

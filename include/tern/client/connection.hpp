@@ -76,6 +76,42 @@ class request_options {
   client::headers headers_;
 };
 
+/// When a request with several answers has had them all.
+class request_many_options {
+ public:
+  /// After so many answers. Default 0: any number.
+  request_many_options& count(std::size_t answers) {
+    count_ = answers;
+    return *this;
+  }
+  /// At most that long in all. Default: options::request_timeout.
+  request_many_options& patience(nanoseconds most) {
+    patience_ = most;
+    return *this;
+  }
+  /// When nothing has come for that long since the last answer. Default 0: off.
+  request_many_options& stall(nanoseconds pause) {
+    stall_ = pause;
+    return *this;
+  }
+  /// With an answer that has neither payload nor headers; it is not one of the answers. Default: off.
+  request_many_options& sentinel() {
+    sentinel_ = true;
+    return *this;
+  }
+
+  std::size_t count() const { return count_; }
+  nanoseconds patience() const { return patience_; }
+  nanoseconds stall() const { return stall_; }
+  bool ends_with_empty() const { return sentinel_; }
+
+ private:
+  std::size_t count_ = 0;
+  nanoseconds patience_{-1};
+  nanoseconds stall_{};
+  bool sentinel_ = false;
+};
+
 /// A value that is sent as JSON: a plain record or a container of them, not text.
 template <class T>
 concept json_payload = !std::convertible_to<const std::remove_cvref_t<T>&, std::string_view>;
@@ -110,6 +146,10 @@ class connection {
   /// Answers until `count` have come, or `patience` is over, or the server says that nobody listens.
   operation<std::vector<message>> request_many(std::string_view subject, std::string_view payload, std::size_t count,
                                                nanoseconds patience);
+  operation<std::vector<message>> request_many(std::string_view subject, std::string_view payload,
+                                               const request_many_options& with);
+  /// Of a PING and its PONG, what was buffered before included.
+  operation<nanoseconds> round_trip_time();
 
   /// Values as JSON.
   template <json_payload T>

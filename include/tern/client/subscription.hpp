@@ -39,14 +39,22 @@ class subscribe_options {
     return *this;
   }
 
+  /// Overrides options::subscription_buffer_bytes for this one; 0 keeps that.
+  subscribe_options& buffer_bytes(std::size_t bytes) {
+    buffer_bytes_ = bytes;
+    return *this;
+  }
+
   const std::string& queue_group() const { return queue_group_; }
   std::uint64_t max_messages() const { return max_messages_; }
   std::size_t buffer() const { return buffer_; }
+  std::size_t buffer_bytes() const { return buffer_bytes_; }
 
  private:
   std::string queue_group_;
   std::uint64_t max_messages_ = 0;
   std::size_t buffer_ = 0;
+  std::size_t buffer_bytes_ = 0;
 };
 
 namespace detail {

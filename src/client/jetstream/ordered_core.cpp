@@ -78,8 +78,10 @@ void ordered_core::open() {
 }
 
 void ordered_core::stop() {
-  connection_->loop().post([self = shared_from_this()] {
-    if (std::exchange(self->over_, true)) return;
+  // Not owned by the work: a loop that has stopped would keep it for ever. While active, the table of interest owns it.
+  connection_->loop().post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || std::exchange(self->over_, true)) return;
     self->silence_timer_.disarm();
     self->retry_timer_.disarm();
     self->forget_consumer();

@@ -32,7 +32,10 @@ result<void> push_core::open() {
 
 void push_core::stop() {
   connection_->unsubscribe(sid_);
-  connection_->loop().post([self = shared_from_this()] { self->silence_timer_.disarm(); });
+  // Not owned by the work: a loop that has stopped would keep it for ever.
+  connection_->loop().post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->silence_timer_.disarm();
+  });
 }
 
 void push_core::on_message(const protocol::message_frame& frame) {

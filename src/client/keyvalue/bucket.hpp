@@ -18,6 +18,7 @@ struct bucket_core {
   std::string prefix;      // of subjects in the stream: "$KV.B."
   std::string put_prefix;  // where values are published; another one for a mirror across accounts or domains
   key_value_codec codec;
+  bool direct = true;  // the stream allows direct get; those of old servers may not
 };
 
 result<void> check_bucket_name(std::string_view bucket);

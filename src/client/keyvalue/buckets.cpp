@@ -80,6 +80,7 @@ result<key_value> bucket_of(const jetstream& js, const client::stream_info& info
   core->bucket = info.config.name.substr(detail::stream_prefix.size());
   core->prefix = subject_prefix_of(core->stream);
   core->put_prefix = core->prefix;
+  core->direct = info.config.allow_direct.value_or(false) || info.config.mirror_direct.value_or(false);
   if (const auto& origin = info.config.mirror; origin && origin->name.starts_with(detail::stream_prefix)) {
     core->prefix = core->put_prefix = subject_prefix_of(origin->name);
     if (origin->external && !origin->external->api.empty())

@@ -64,8 +64,10 @@ operation<key_value_entry> last_entry(const shared_bucket& bucket, std::string_v
   auto written = detail::encode_key(*bucket, key);
   if (!written) return outcome::ended(std::unexpected(std::move(written).error()));
   jetstream js(bucket->js);
+  const std::string subject = bucket->prefix + *written;
   return detail::converted<key_value_entry>(
-      js.base(), js.direct_get_last(bucket->stream, bucket->prefix + *written),
+      js.base(),
+      bucket->direct ? js.direct_get_last(bucket->stream, subject) : js.get_last_message(bucket->stream, subject),
       [bucket](result<stored_message> stored) { return entry_of_stored(*bucket, std::move(stored)); });
 }
 
@@ -113,7 +115,7 @@ operation<key_value_entry> key_value::get(std::string_view key, std::uint64_t re
   if (!written) return outcome::ended(std::unexpected(std::move(written).error()));
   jetstream js(core_->js);
   return detail::converted<key_value_entry>(
-      js.base(), js.direct_get(core_->stream, revision),
+      js.base(), core_->direct ? js.direct_get(core_->stream, revision) : js.get_message(core_->stream, revision),
       [bucket = core_, key = std::string(key)](result<stored_message> stored) -> result<key_value_entry> {
         auto entry = without_markers(entry_of_stored(*bucket, std::move(stored)));
         if (entry && entry->key != key) return fail(errc::not_found, "this revision is of key '" + entry->key + "'");
