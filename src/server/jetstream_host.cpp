@@ -117,9 +117,7 @@ result<std::unique_ptr<jetstream_host>> jetstream_host::create(server& owner, co
       std::unique_ptr<jetstream_host>(new jetstream_host(owner, std::move(settings), directory, std::move(*store)));
   host->log_findings();
   if (disk != nullptr) host->on_sync_timer();
-  host->engine_->attach(owner.global_account());
-  // The system account has no streams; its API says so.
-  host->engine_->attach_disabled(owner.context().accounts.system().interest);
+  host->attach_accounts(wanted.security);
   host->engine_->recover();
   for (const auto& one : host->engine_->unavailable())
     log.error("JetStream: stream '" + one.account + " > " + one.name + "' is not available: " + one.reason);
@@ -146,6 +144,23 @@ jetstream_host::jetstream_host(server& owner, jetstream_options settings, std::s
                    .find_time_zone = &runtime::host::find_time_zone},
       engine_(std::make_unique<jetstream::engine>(environment_)),
       sync_timer_(owner.loop().timers(), [this] { on_sync_timer(); }) {}
+
+// Without configured accounts the global one has JetStream; with them, those that say so (jetstream 20.3). The system
+// account has no streams; its API says so.
+void jetstream_host::attach_accounts(const security_options& what) {
+  account_registry& accounts = owner_.context().accounts;
+  engine_->attach_disabled(accounts.system().interest);
+  if (!what.accounts_configured) return engine_->attach(accounts.global().interest);
+  for (const account_options& one : what.accounts) {
+    routing::account& account = accounts.obtain(one.name).interest;
+    if (&account == &accounts.system().interest) continue;
+    if (one.jetstream) {
+      engine_->attach(account, *one.jetstream);
+    } else {
+      engine_->attach_disabled(account);
+    }
+  }
+}
 
 // Whoever publishes at this moment.
 std::string jetstream_host::describe_client() const {

@@ -32,6 +32,8 @@ class jetstream_host {
   const std::string& directory() const { return directory_; }
 
   void commit() { store_->commit(); }  // at the end of a turn
+  // Gives the accounts JetStream, or their new limits, once they are made; at the start and after a reload.
+  void attach_accounts(const security_options& what);
   // A reload: limits that are checked when they are needed.
   void adopt_limits(const jetstream_options& settings);
   // Tells waiting clients, then makes the last state durable.
