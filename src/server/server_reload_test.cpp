@@ -51,6 +51,21 @@ TEST(plan_reload, names_what_cannot_change_as_the_peer_names_it_core_4_4) {
       << "the first one in the peer's order";
 }
 
+TEST(plan_reload, tells_who_may_connect_core_4_4) {
+  options after = start_options();
+  after.security.users.push_back({.name = "a", .password = "a"});
+  after.security.accounts.push_back({.name = "A"});
+  after.security.token = "t", after.security.timeout = 300ms;
+  const auto plan = plan_reload(start_options(), after, 4222);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(plan->first, testing::ElementsAre("Reloaded: authorization users", "Reloaded: accounts",
+                                                "Reloaded: authorization token"));
+  EXPECT_THAT(plan->rest, testing::ElementsAre("Reloaded: authorization timeout = 0.3"));
+  after.security.no_auth_user = "a";
+  EXPECT_EQ(plan_reload(start_options(), after, 4222).error().context(),
+            "config reload not supported for NoAuthUser: old=, new=a");
+}
+
 TEST(plan_reload, limits_of_jetstream_may_grow_core_4_4) {
   const auto outcome = [](std::int64_t memory_before, std::int64_t memory, std::string directory) {
     options before = start_options(), after = start_options();

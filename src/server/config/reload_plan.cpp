@@ -3,6 +3,8 @@
 #include "base/go_duration.hpp"
 #include "server/jetstream_host.hpp"
 
+#include <tern/codec/json.hpp>
+
 #include <concepts>
 #include <optional>
 #include <string_view>
@@ -103,6 +105,25 @@ void compare_jetstream(comparison& seen, const options& before, const options& a
     seen.note("Reloaded: JetStream max_file_store = " + friendly_bytes(fresh.max_storage));
 }
 
+// A login's timeout is told in seconds, as "1.5".
+std::string in_seconds(nanoseconds value) {
+  constexpr nanoseconds default_timeout = std::chrono::seconds(2);
+  std::string out;
+  codec::write_json_number(out,
+                           std::chrono::duration<double>(value == nanoseconds(0) ? default_timeout : value).count());
+  return out;
+}
+
+void compare_security(comparison& seen, const security_options& old, const security_options& fresh) {
+  if (old.users != fresh.users) seen.note("Reloaded: authorization users");
+  if (old.accounts != fresh.accounts) seen.note("Reloaded: accounts");
+  seen.fixed("SystemAccount", old.system_account, fresh.system_account);
+  seen.fixed("NoSystemAccount", old.no_system_account, fresh.no_system_account);
+  if (old.user != fresh.user) seen.note("Reloaded: authorization username");
+  if (old.password != fresh.password) seen.note("Reloaded: authorization password");
+  if (old.token != fresh.token) seen.note("Reloaded: authorization token");
+}
+
 }  // namespace
 
 // In the order in which the peer looks at them, which decides what is told of several that cannot change.
@@ -125,6 +146,7 @@ result<reload_plan> plan_reload(const options& before, const options& after, int
   seen.applied<&options::max_connections>("max_connections");
   seen.fixed<&options::max_subscriptions>("MaxSubs");
   seen.fixed<&options::max_subscription_tokens>("MaxSubTokens");
+  compare_security(seen, before.security, after.security);
   plan.first = seen.take_lines();
 
   seen.applied<&options::ping_interval>("ping_interval");
@@ -133,6 +155,8 @@ result<reload_plan> plan_reload(const options& before, const options& after, int
   seen.fixed("HTTPHost", http_host(before), http_host(after));
   seen.fixed<&options::http_port>("HTTPPort");
   seen.fixed<&options::http_base_path>("HTTPBasePath");
+  if (before.security.timeout != after.security.timeout)
+    seen.note("Reloaded: authorization timeout = " + in_seconds(after.security.timeout));
   seen.applied<&options::max_control_line>("max_control_line");
   seen.applied<&options::max_payload>("max_payload");
   seen.fixed<&options::max_pending>("MaxPending");
@@ -155,6 +179,7 @@ result<reload_plan> plan_reload(const options& before, const options& after, int
   seen.applied<&options::max_traced_message>("max_traced_msg_len");
   seen.applied_without_value<&options::tags>("tags");
   seen.applied_without_value<&options::metadata>("metadata");
+  seen.fixed("NoAuthUser", before.security.no_auth_user, after.security.no_auth_user);
   seen.fixed<&options::feature_flags>("FeatureFlags");
   plan.rest = seen.take_lines();
   if (seen.refusal()) return fail(errc::config_error, *seen.refusal());

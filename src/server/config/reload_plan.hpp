@@ -10,7 +10,7 @@ namespace tern::server {
 
 struct reload_plan {
   // What the log says of each change, in the peer's order: those up to the connection limits, then those of other
-  // owners (users, accounts, certificates), then the rest.
+  // owners server add (certificates), then the rest.
   std::vector<std::string> first, rest;
 };
 
