@@ -9,8 +9,8 @@
 namespace tern::server {
 
 struct reload_plan {
-  // What the log says of each change, in the peer's order: those up to the connection limits, then those of other
-  // owners server add (certificates), then the rest.
+  // What the log says of each change, in the order of the peer: up to users and accounts; then come those of other
+  // owners (certificates), which the participants tell, then the rest.
   std::vector<std::string> first, rest;
 };
 
