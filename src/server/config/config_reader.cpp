@@ -486,16 +486,14 @@ config_findings apply_config(const config_value& tree, options& into) {
   reader(into, findings).read(tree);
   // A zero asks for the default, as for the peer.
   const options fresh;
-  const auto zero_is_default = [&into, &fresh](auto member) {
-    if (into.*member == std::remove_cvref_t<decltype(into.*member)>{}) into.*member = fresh.*member;
+  const auto zero_is_default = [&into, &fresh](auto... members) {
+    const auto set = [&](auto member) {
+      if (into.*member == std::remove_cvref_t<decltype(into.*member)>{}) into.*member = fresh.*member;
+    };
+    (set(members), ...);
   };
-  zero_is_default(&options::max_control_line);
-  zero_is_default(&options::max_payload);
-  zero_is_default(&options::max_pending);
-  zero_is_default(&options::max_closed_clients);
-  zero_is_default(&options::ping_interval);
-  zero_is_default(&options::ping_max);
-  zero_is_default(&options::write_deadline);
+  zero_is_default(&options::max_control_line, &options::max_payload, &options::max_pending, &options::ping_max);
+  zero_is_default(&options::max_closed_clients, &options::ping_interval, &options::write_deadline);
   return findings;
 }
 
