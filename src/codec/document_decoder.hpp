@@ -82,6 +82,7 @@ class document_decoder {
   bool read_record(ondemand::value& value, const record_type& record, void* object);
   static const member_type* expected_member(ondemand::field& field, const record_type& record, std::size_t& next);
   bool check_required(const record_type& record, const std::bitset<record_members_max>& seen);
+  bool read_element(ondemand::value& value, const value_type& type, void* object);
   bool read_null(ondemand::value& value, const value_type& type, void* object);
   bool wrong(ondemand::value& value, std::string_view expected);
 

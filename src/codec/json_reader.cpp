@@ -95,6 +95,13 @@ bool document_decoder::read_optional(ondemand::value& value, const value_type& t
   return read(value, *type.element, inner);
 }
 
+// Null is a value that was left out here too, unless everything must be there.
+bool document_decoder::read_element(ondemand::value& value, const value_type& type, void* object) {
+  const bool is_null = options_.missing == missing_fields::use_default && type.kind != value_kind::raw &&
+                       *value.raw_json_token().data() == 'n';
+  return is_null ? read_null(value, type, object) : read(value, type, object);
+}
+
 bool document_decoder::read_sequence(ondemand::value& value, const value_type& type, void* object) {
   ondemand::array array;
   if (value.get_array().get(array)) return wrong(value, "array");
@@ -104,7 +111,7 @@ bool document_decoder::read_sequence(ondemand::value& value, const value_type& t
   for (auto element : array) {
     ondemand::value item;
     if (element.get(item)) return malformed();
-    if (!read(item, *type.element, type.container->append(object))) {
+    if (!read_element(item, *type.element, type.container->append(object))) {
       within(index);
       return false;
     }
@@ -124,7 +131,7 @@ bool document_decoder::read_mapping(ondemand::value& value, const value_type& ty
     std::string_view name;
     if (std::move(member).get(field)) return malformed();
     if (!key(field, name)) return false;
-    if (!read(field.value(), *type.element, type.container->insert(object, name))) {
+    if (!read_element(field.value(), *type.element, type.container->insert(object, name))) {
       within(name);
       return false;
     }

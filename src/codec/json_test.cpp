@@ -243,6 +243,14 @@ TEST(json_reader, lets_the_last_of_duplicate_keys_win) {
   EXPECT_EQ(read->words, (std::vector<std::string>{"z"}));
 }
 
+TEST(json, null_elements_are_empty_ones_unless_everything_must_be_there) {
+  const auto read = read_json<record>(R"({"words":["a",null],"counts":{"k":null}})");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->words, (std::vector<std::string>{"a", ""}));
+  EXPECT_EQ(read->counts.at("k"), 0);
+  EXPECT_FALSE(read_json<std::vector<std::string>>("[null]", payload_options));
+}
+
 // JetStream 1.5: names match in any case; an unknown one is named in the peer's words.
 TEST(json_reader, matches_names_as_the_peer_does) {
   EXPECT_EQ(read_json<record>(R"({"NAME":"a"})", peer_strict)->name, "a");

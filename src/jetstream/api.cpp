@@ -116,7 +116,13 @@ bool api_request::decode_as(const codec::value_type& type, void* into) {
   if (body.empty()) return true;
   const auto& options = surroundings.settings.strict ? codec::peer_strict : codec::peer_lenient;
   const auto read = codec::read_json_into(body, type, into, options);
-  if (read) return true;
+  if (read) {
+    // The codec takes null for absent everywhere; the peer does not for words.
+    const bool has_null = body.find("null") != std::string_view::npos;
+    const auto told = has_null ? describe_misfit(body, type, operation.type) : std::nullopt;
+    if (told) respond_error(protocol::jetstream_errc::invalid_json, {{"err", *told}});
+    return !told;
+  }
   std::string why(read.error().context());
   if (!codec::is_unknown_field(read.error())) {
     if (auto told = describe_misfit(body, type, operation.type)) {

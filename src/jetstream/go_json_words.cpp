@@ -85,7 +85,8 @@ class misfit_search {
   explicit misfit_search(std::string_view request) : request_(request) {}
 
   bool visit(codec::json_reader& reader, const codec::value_type& type) {
-    if (reader.kind() == json_kind::null) return reader.skip();
+    // Null is an absent value, but no word of an enumeration.
+    if (reader.kind() == json_kind::null && type.kind != value_kind::enumeration) return reader.skip();
     switch (type.kind) {
       case value_kind::optional:
         return visit(reader, *type.element);
@@ -198,6 +199,7 @@ class misfit_search {
     const std::string_view member = path_.empty() ? std::string_view() : path_.back();
     if (member == "compression" && is_text) return conclude("unknown compression algorithm");
     if (member == "action") return conclude("unknown consumer action: " + std::string(raw));
+    if (member == "priority_policy") return conclude("unknown priority policy: " + std::string(raw));
     std::string quoted;
     codec::write_json_string(quoted, raw);
     return conclude("can not unmarshal " + quoted);

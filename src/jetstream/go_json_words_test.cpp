@@ -43,6 +43,9 @@ TEST(go_json_words, of_words_and_times_have_their_own_form) {  // jetstream 1.5
   EXPECT_EQ(stream_request(R"({"retention":"foo"})"), R"(can not unmarshal "\"foo\"")");
   EXPECT_EQ(stream_request(R"({"compression":"foo"})"), "unknown compression algorithm");
   EXPECT_EQ(consumer_request(R"({"action":"x"})"), R"(unknown consumer action: "x")");
+  EXPECT_EQ(consumer_request(R"({"action":null})"), "unknown consumer action: null");
+  EXPECT_EQ(consumer_request(R"({"config":{"ack_policy":null}})"), R"(can not unmarshal "null")");
+  EXPECT_EQ(consumer_request(R"({"config":{"priority_policy":null}})"), "unknown priority policy: null");
   EXPECT_EQ(consumer_request(R"({"config":{"opt_start_time":"x"}})"),
             R"(parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
 }

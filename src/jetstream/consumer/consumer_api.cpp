@@ -175,7 +175,7 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
   if (!request.decode(wanted)) return;
   if (auto bad = self.check_names(wanted, name, filter, legacy_durable)) return request.respond_error(*bad);
   const environment& around = self.context.surroundings();
-  const consumer_surroundings limits{self.context.config(), around.settings.server_limits, self.context.limits()};
+  consumer_surroundings limits{self.context.config(), around.settings.server_limits, self.context.limits()};
   if (wanted.config.direct) {
     if (auto bad = check_reader_identity(self.context, request.headers)) return request.respond_error(*bad);
     request.answer_headers = protocol::header_builder().add(stream_identity_header, self.context.identity()).finish();
@@ -187,6 +187,7 @@ void consumer_set::handle_create(api_request& request, std::string_view name, st
     }
   }
   std::string named = name.empty() ? wanted.config.name : std::string(name);
+  if (const consumer* present = self.find(named)) limits.present = &present->config();
   if (auto bad = apply_consumer_defaults(wanted.config, limits, wanted.pedantic)) return request.respond_error(*bad);
   if (auto bad = check_consumer(wanted.config, limits)) return request.respond_error(*bad);
   stamp_consumer_metadata(wanted.config);

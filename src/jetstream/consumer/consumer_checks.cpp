@@ -84,11 +84,13 @@ config_problem default_ack_pending(consumer_config& config, const consumer_surro
 }
 
 config_problem default_threshold(consumer_config& config, const consumer_surroundings& around, bool pedantic) {
+  // An update goes by what the consumer was until now.
+  const bool ephemeral = around.present != nullptr ? !around.present->durable() : !config.durable();
   if (config.inactive_threshold != nanoseconds(0)) return {};
   if (const nanoseconds of_stream = around.stream.consumer_limits.inactive_threshold; of_stream > nanoseconds(0)) {
     if (pedantic) return pedantic_problem("inactive_threshold must be set if it's configured in stream limits");
     config.inactive_threshold = of_stream;
-  } else if (!config.durable()) {
+  } else if (ephemeral) {
     config.inactive_threshold = default_inactive_threshold;
   }
   return {};
@@ -112,9 +114,6 @@ config_problem check_names(const consumer_config& config) {
   }
   if (name.size() > name_max || config.durable_name.size() > name_max) {
     return problem(jetstream_errc::consumer_name_too_long, {{"max", "255"}});
-  }
-  if (config.description.size() > description_max) {
-    return problem(jetstream_errc::consumer_description_too_long, {{"max", "4096"}});
   }
   return {};
 }
@@ -195,16 +194,13 @@ config_problem check_push(const consumer_config& config, const consumer_surround
   if (config.idle_heartbeat > nanoseconds(0) && config.idle_heartbeat < smallest_heartbeat) {
     return problem(jetstream_errc::consumer_small_heartbeat);
   }
-  if (config.flow_control && config.idle_heartbeat == nanoseconds(0)) {
-    return problem(jetstream_errc::consumer_with_flow_control_needs_heartbeats);
-  }
-  if (config.priority_policy != priority_mode::none || !config.priority_groups.empty()) {
-    return problem(jetstream_errc::consumer_push_with_priority_group);
-  }
   return {};
 }
 
 config_problem check_pull(const consumer_config& config, const consumer_surroundings& around) {
+  if (around.stream.retention == retention_policy::workqueue && config.ack_policy == ack_mode::none) {
+    return problem(jetstream_errc::consumer_pull_requires_ack);
+  }
   if (config.rate_limit_bps > 0) return problem(jetstream_errc::consumer_pull_with_rate_limit);
   if (config.idle_heartbeat > nanoseconds(0)) return problem(jetstream_errc::consumer_hb_requires_push);
   if (config.flow_control) return problem(jetstream_errc::consumer_fc_requires_push);
@@ -220,26 +216,22 @@ config_problem check_pull(const consumer_config& config, const consumer_surround
 
 config_problem check_replicas(const consumer_config& config, const stream_config& stream) {
   if (config.num_replicas < 0) return problem(jetstream_errc::replicas_count_cannot_be_negative);
-  if (config.num_replicas > 1) return problem(jetstream_errc::stream_replicas_not_supported);
   if (config.num_replicas > stream.num_replicas) return problem(jetstream_errc::consumer_replicas_exceeds_stream);
   return {};
 }
 
-config_problem check_ack_policy(const consumer_config& config, const stream_config& stream) {
-  if (config.ack_policy == ack_mode::flow_control) {
-    if (!config.push()) return problem(jetstream_errc::consumer_ack_fc_requires_push);
-    if (!config.flow_control) return problem(jetstream_errc::consumer_ack_fc_requires_fc);
-    if (config.idle_heartbeat != flow_control_heartbeat) return problem(jetstream_errc::consumer_ack_fc_requires_fc);
-    if (config.max_ack_pending <= 0) return problem(jetstream_errc::consumer_ack_fc_requires_max_ack_pending);
-    if (config.ack_wait != nanoseconds(0) || !config.backoff.empty()) {
-      return problem(jetstream_errc::consumer_ack_fc_requires_no_ack_wait);
-    }
-    if (config.max_deliver > 0) return problem(jetstream_errc::consumer_ack_fc_requires_no_max_deliver);
+config_problem check_flow_acks(const consumer_config& config) {
+  if (config.ack_policy != ack_mode::flow_control) return {};
+  if (!config.push()) return problem(jetstream_errc::consumer_ack_fc_requires_push);
+  if (!config.flow_control) return problem(jetstream_errc::consumer_ack_fc_requires_fc);
+  if (config.idle_heartbeat != flow_control_heartbeat) {
+    return invalid_config("flow control ack policy heartbeat needs to be 1s");
   }
-  if (stream.retention == retention_policy::workqueue && !config.direct && !config.push() &&
-      config.ack_policy == ack_mode::none) {
-    return problem(jetstream_errc::consumer_pull_requires_ack);
+  if (config.max_ack_pending <= 0) return problem(jetstream_errc::consumer_ack_fc_requires_max_ack_pending);
+  if (config.ack_wait != nanoseconds(0) || !config.backoff.empty()) {
+    return problem(jetstream_errc::consumer_ack_fc_requires_no_ack_wait);
   }
+  if (config.max_deliver > 0) return problem(jetstream_errc::consumer_ack_fc_requires_no_max_deliver);
   return {};
 }
 
@@ -255,6 +247,10 @@ config_problem check_limits(const consumer_config& config, const consumer_surrou
   if (threshold_cap > nanoseconds(0) && config.inactive_threshold > threshold_cap) {
     return problem(jetstream_errc::consumer_inactive_threshold_excess, {{"limit", to_go_duration(threshold_cap)}});
   }
+  return {};
+}
+
+config_problem check_metadata(const consumer_config& config) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : config.metadata) bytes += key.size() + value.size();
   if (bytes > metadata_max) return problem(jetstream_errc::consumer_metadata_length, {{"limit", "128KB"}});
@@ -269,6 +265,7 @@ config_problem check_priority(const consumer_config& config) {
     }
     return {};
   }
+  if (config.push()) return problem(jetstream_errc::consumer_push_with_priority_group);
   if (config.priority_groups.empty()) return problem(jetstream_errc::consumer_priority_policy_without_group);
   for (const std::string& group : config.priority_groups) {
     if (group.empty()) return problem(jetstream_errc::consumer_empty_group_name);
@@ -277,14 +274,21 @@ config_problem check_priority(const consumer_config& config) {
   return {};
 }
 
-config_problem check_redelivery(const consumer_config& config) {
+config_problem check_waits(const consumer_config& config) {
   for (const nanoseconds wait : config.backoff) {
     if (wait < nanoseconds(0)) return problem(jetstream_errc::consumer_back_off_negative);
   }
   if (config.ack_wait < nanoseconds(0)) return problem(jetstream_errc::consumer_ack_wait_negative);
+  return {};
+}
+
+config_problem check_texts(const consumer_config& config) {
   if (!config.backoff.empty() && config.max_deliver != -1 &&
       static_cast<std::int64_t>(config.backoff.size()) > config.max_deliver) {
     return problem(jetstream_errc::consumer_max_deliver_backoff);
+  }
+  if (config.description.size() > description_max) {
+    return problem(jetstream_errc::consumer_description_too_long, {{"max", "4096"}});
   }
   return {};
 }
@@ -301,8 +305,8 @@ bool is_valid_priority_group(std::string_view name) {
 
 result<int> parse_sample_frequency(std::string_view text) {
   if (text.empty()) return 0;
+  if (text.ends_with('%')) text.remove_suffix(1);
   std::string_view digits = text;
-  if (digits.ends_with('%')) digits.remove_suffix(1);
   if (digits.starts_with('+')) digits.remove_prefix(1);
   const auto value = parse_decimal(digits);
   if (!value && digits.size() > 1 && digits.front() == '-' && parse_decimal(digits.substr(1)))
@@ -317,6 +321,9 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
   if (config.max_deliver == 0) config.max_deliver = -1;
   if (config.filter_subjects.empty()) config.filter_subjects = {};
   if (!config.push() && config.max_waiting == 0) config.max_waiting = default_max_waiting;
+  if (pedantic && !config.backoff.empty() && config.backoff.front() != config.ack_wait) {
+    return pedantic_problem("first backoff value has to equal batch AckWait");
+  }
   const bool acks_by_flow = config.ack_policy == ack_mode::flow_control;
   if (acks_by_flow && config.push() && !pedantic) {
     config.flow_control = true;
@@ -329,7 +336,6 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
   }
   if (!config.backoff.empty() && config.backoff.front() >= nanoseconds(0) &&
       config.ack_wait != config.backoff.front()) {
-    if (pedantic) return pedantic_problem("first backoff value has to equal batch AckWait");
     config.ack_wait = config.backoff.front();
   }
   if (auto bad = default_ack_pending(config, around, pedantic)) return bad;
@@ -344,25 +350,28 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
   return {};
 }
 
+// In the peer's order, so that of several faults the same one is told.
 config_problem check_consumer(const consumer_config& config, const consumer_surroundings& around) {
+  if (config.num_replicas > 1) return problem(jetstream_errc::stream_replicas_not_supported);
   if (auto bad = check_names(config)) return bad;
   if (auto bad = check_replicas(config, around.stream)) return bad;
-  if (auto bad = check_redelivery(config)) return bad;
+  if (auto bad = check_waits(config)) return bad;
+  if (auto bad = check_flow_acks(config)) return bad;
+  if (auto bad = check_texts(config)) return bad;
+  if (auto bad = config.push() ? check_push(config, around) : check_pull(config, around)) return bad;
+  if (auto bad = check_limits(config, around)) return bad;
   if (config.direct && !config.push()) return problem(jetstream_errc::consumer_direct_requires_push);
   if (config.direct && config.durable()) return problem(jetstream_errc::consumer_direct_requires_ephemeral);
-  if (config.push()) {
-    if (auto bad = check_push(config, around)) return bad;
-  } else if (auto bad = check_pull(config, around)) {
-    return bad;
-  }
-  if (auto bad = check_start(config)) return bad;
   if (auto bad = check_filters(config)) return bad;
+  if (auto bad = check_start(config)) return bad;
   if (const auto sample = parse_sample_frequency(config.sample_freq); !sample) {
     return problem(jetstream_errc::consumer_invalid_sampling, {{"err", sample.error().context()}});
   }
-  if (auto bad = check_ack_policy(config, around.stream)) return bad;
-  if (auto bad = check_priority(config)) return bad;
-  return check_limits(config, around);
+  if (config.flow_control && config.idle_heartbeat == nanoseconds(0)) {
+    return problem(jetstream_errc::consumer_with_flow_control_needs_heartbeats);
+  }
+  if (auto bad = check_metadata(config)) return bad;
+  return check_priority(config);
 }
 
 config_problem check_consumer_of_work_queue(const consumer_config& config) {
@@ -376,8 +385,6 @@ config_problem check_consumer_of_work_queue(const consumer_config& config) {
 
 config_problem check_consumer_update(const consumer_config& present, const consumer_config& wanted) {
   const auto bad = [](std::string_view text) { return problem(jetstream_errc::consumer_create, {{"err", text}}); };
-  if (present.push() && !wanted.push()) return bad("can not update push consumer to pull based");
-  if (!present.push() && wanted.push()) return bad("can not update pull consumer to push based");
   if (present.deliver_policy != wanted.deliver_policy) return bad("deliver policy can not be updated");
   if (present.mem_storage != wanted.mem_storage) return bad("storage type can not be updated");
   if (present.direct != wanted.direct) return bad("direct can not be updated");
@@ -388,6 +395,8 @@ config_problem check_consumer_update(const consumer_config& present, const consu
   if (present.replay_policy != wanted.replay_policy) return bad("replay policy can not be updated");
   if (present.idle_heartbeat != wanted.idle_heartbeat) return bad("heart beats can not be updated");
   if (present.flow_control != wanted.flow_control) return bad("flow control can not be updated");
+  if (present.push() && !wanted.push()) return bad("can not update push consumer to pull based");
+  if (!present.push() && wanted.push()) return bad("can not update pull consumer to push based");
   if (!wanted.push() && present.max_waiting != wanted.max_waiting) return bad("max waiting can not be updated");
   return {};
 }

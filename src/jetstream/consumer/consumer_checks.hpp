@@ -17,6 +17,7 @@ struct consumer_surroundings {
   const stream_config& stream;
   const limits& server;
   const account_limits& account;
+  const consumer_config* present = nullptr;  // the consumer that an update is for
 };
 
 // Fills in defaults and mends what may be mended; pedantic requests are refused instead (1.11).

@@ -50,6 +50,58 @@ TEST_F(consumer_config_test, fills_in_the_defaults_of_a_pull_consumer) {  // jet
       R"("replay_policy":"instant","max_waiting":512,"max_ack_pending":1000,"num_replicas":0})");
 }
 
+// The peer's order, found by pairing every fault with every other.
+TEST_F(consumer_config_test, of_several_faults_the_peers_first_is_told) {  // jetstream 11
+  stream.retention = retention_policy::workqueue;
+  stream.consumer_limits.max_ack_pending = 20;
+  EXPECT_EQ(error_of(R"({"num_replicas":3,"name":"a.b"})"), 10074);
+  EXPECT_EQ(error_of(R"({"num_replicas":-1,"name":"a.b"})"), 10052);
+  EXPECT_EQ(error_of(R"({"ack_policy":"flow_control","max_expires":1})"), 10218);
+  EXPECT_EQ(error_of(R"({"ack_policy":"flow_control","backoff":[1,2,3],"max_deliver":2})"), 10218);
+  EXPECT_EQ(error_of(R"({"ack_policy":"none","rate_limit_bps":1024})"), 10084);
+  EXPECT_EQ(error_of(R"({"ack_policy":"none","opt_start_time":"2030-01-01T00:00:00Z"})"), 10084);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","direct":true,"idle_heartbeat":1000000000})"), 10088);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","deliver_subject":"s.a","direct":true,"durable_name":"c"})"), 10081);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","direct":true,"max_ack_pending":50})"), 10121);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","filter_subject":"s..a","opt_start_seq":5})"), 10052);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","deliver_subject":"d","flow_control":true,"sample_freq":"x"})"),
+            10095);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","deliver_subject":"d","priority_groups":["g"]})"), 10196);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","deliver_subject":"d","priority_policy":"overflow"})"), 10178);
+}
+
+TEST_F(consumer_config_test, a_pedantic_request_must_give_the_first_backoff_as_ack_wait) {  // jetstream 1.11
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","backoff":[1000000000]})", true), 10157);
+  EXPECT_EQ(error_of(R"({"ack_policy":"explicit","backoff":[1000000000],"ack_wait":1000000000})", true), 0);
+}
+
+TEST_F(consumer_config_test, flow_control_acks_need_a_heartbeat_of_one_second) {  // jetstream 11
+  const auto out = check(
+      R"({"ack_policy":"flow_control","deliver_subject":"d","flow_control":true,"idle_heartbeat":2000000000})", true);
+  ASSERT_TRUE(out.problem);
+  EXPECT_EQ(out.problem->err_code, 10052);
+  EXPECT_EQ(out.problem->description, "flow control ack policy heartbeat needs to be 1s");
+}
+
+TEST_F(consumer_config_test, an_update_defaults_the_threshold_by_what_the_consumer_was) {  // jetstream 12.3
+  const auto threshold = [&](const char* present, const char* wanted) {
+    const auto before = codec::read_json<consumer_config>(present, codec::peer_strict);
+    auto config = codec::read_json<consumer_config>(wanted, codec::peer_strict);
+    const consumer_surroundings around{stream, server, account, &*before};
+    EXPECT_FALSE(apply_consumer_defaults(*config, around, false));
+    return config->inactive_threshold;
+  };
+  EXPECT_EQ(threshold(R"({"durable_name":"c"})", R"({"name":"c"})"), nanoseconds(0));
+  EXPECT_EQ(threshold(R"({"name":"c"})", R"({"durable_name":"c"})"), std::chrono::seconds(5));
+  EXPECT_EQ(threshold(R"({"name":"c"})", R"({"name":"c"})"), std::chrono::seconds(5));
+}
+
+TEST_F(consumer_config_test, a_sampling_rate_that_cannot_be_read_is_shown_without_its_percent_sign) {  // jetstream 11
+  const auto out = check(R"({"ack_policy":"explicit","sample_freq":"100%%"})");
+  ASSERT_TRUE(out.problem);
+  EXPECT_TRUE(out.problem->description.ends_with(R"(parsing "100%": invalid syntax)")) << out.problem->description;
+}
+
 TEST_F(consumer_config_test, acks_are_none_when_nothing_is_said) {  // jetstream 24.3
   const auto out = check("{}");
   EXPECT_EQ(out.config.ack_policy, ack_mode::none);
