@@ -244,7 +244,9 @@ void consumer::on_removed(storage::sequence number, bool announced) {
   }
   if (const pending_entry* entry = state_.pending.find(number)) {
     if (announced) {
-      tell_terminated({entry->deliveries, number, entry->consumer_sequence}, "Unacknowledged message was deleted");
+      // The peer tells redeliveries here, and one when there were none.
+      const std::uint64_t told = std::max<std::uint64_t>(entry->deliveries, 2) - 1;
+      tell_terminated({told, number, entry->consumer_sequence}, "Unacknowledged message was deleted");
     }
     drop_pending(number);
     last_ack_at_ = now();

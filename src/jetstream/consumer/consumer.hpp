@@ -154,6 +154,7 @@ class consumer final : public routing::receiver {
   void on_pull_clock(waiting_pull& pull);
   std::optional<std::string> refuse_pull(const parsed_pull& pull);
   bool admit_no_wait(const pull_request& asked, std::string_view reply);
+  bool others_want_more_than(std::uint64_t available);
   void drop_dead_pulls();
   bool eligible(const waiting_pull& pull) const;
   waiting_pull* pick_pull();

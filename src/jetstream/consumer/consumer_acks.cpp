@@ -58,8 +58,8 @@ bool consumer::apply_ack(const ack_numbers& numbers, bool sampled) {
   pending_entry* entry = state_.pending.find(number);
   if (entry == nullptr) {
     // Given up after its last delivery, yet done after all: it need not be kept any longer (13.7).
-    if (state_.exhausted.erase(number) == 0) return false;
     last_ack_at_ = now();
+    if (state_.exhausted.erase(number) == 0) return false;
     raise_floor(state_);
     deltas_.settled(number);
     note_delta();

@@ -128,15 +128,25 @@ bool consumer::admit_no_wait(const pull_request& asked, std::string_view reply) 
     send_status(reply, 404, "No Messages");
     return false;
   }
-  // Only a refusal is worth looking at every request for.
-  if (available > 0 && available < pulls_.messages_wanted()) {
-    drop_dead_pulls();
-    if (available < pulls_.messages_wanted()) {
-      send_status(reply, 408, "Requests Pending");
-      return false;
-    }
+  if (available > 0 && others_want_more_than(available)) {
+    send_status(reply, 408, "Requests Pending");
+    return false;
   }
   return true;
+}
+
+// Looks no further than needed: each request wants one message at least, and the dead are met once.
+bool consumer::others_want_more_than(std::uint64_t available) {
+  std::uint64_t wanted = 0;
+  pulls_.for_each([&](waiting_pull& pull) {
+    if (account().has_interest(pull.reply)) {
+      wanted += static_cast<std::uint64_t>(std::max<std::int64_t>(pull.asked.batch, 1));
+    } else {
+      pulls_.remove(pull);
+    }
+    return wanted <= available;
+  });
+  return wanted > available;
 }
 
 void consumer::drop_dead_pulls() {

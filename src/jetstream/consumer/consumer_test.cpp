@@ -316,6 +316,20 @@ TEST_F(consumer_test, a_sync_ack_is_answered_and_one_beyond_what_was_delivered_i
   EXPECT_TRUE(answered("$JS.ACK._.szMpdrwD.S.C.1.1.1.0.0.x9", "+ACK"));
 }
 
+TEST_F(consumer_test, an_ack_that_comes_again_still_counts_as_activity) {  // jetstream 13.8
+  create_stream();
+  store("s.a");
+  create_explicit();
+  pull("1");
+  const delivery got = deliveries().at(0);
+  ack(got);
+  const std::string before = info();
+  harness.advance(seconds(1));
+  ack(got);
+  const std::string after = info();
+  EXPECT_NE(after.substr(after.find("ack_floor"), 90), before.substr(before.find("ack_floor"), 90));
+}
+
 TEST_F(consumer_test, ack_all_settles_everything_below) {  // jetstream 14
   create_stream();
   for (int i = 0; i < 4; ++i) store("s.a");

@@ -13,15 +13,6 @@ constexpr std::size_t spare_max = 64;
 pull_queue::pull_queue(timer_queue& timers, std::function<void(waiting_pull&)> on_clock)
     : timers_(timers), on_clock_(std::move(on_clock)) {}
 
-std::uint64_t pull_queue::messages_wanted() const {
-  std::uint64_t sum = 0;
-  for (const waiting_pull& pull : waiting_) {
-    const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(pull.asked.batch, 1));
-    sum = wanted > ~sum ? ~std::uint64_t{0} : sum + wanted;
-  }
-  return sum;
-}
-
 pull_queue::list::iterator pull_queue::place_for(std::int64_t priority, bool by_priority) {
   auto at = waiting_.end();
   if (!by_priority) return at;

@@ -38,8 +38,6 @@ class pull_queue {
   bool empty() const { return waiting_.empty(); }
   // How many of them end when there is nothing to deliver.
   std::size_t no_wait_count() const { return no_wait_; }
-  // Messages that all of them still ask for.
-  std::uint64_t messages_wanted() const;
 
   waiting_pull& add(const pull_request& asked, std::string_view reply, bool by_priority);
   void remove(waiting_pull& what);
