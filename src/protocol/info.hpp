@@ -45,6 +45,7 @@ struct server_info {
   int api_lvl = 0;
   std::string xkey;
   // Leaf nodes only.
+  bool info_on_connect = false;
   std::vector<std::string> leafnode_urls;
   std::string compression;
 

@@ -33,6 +33,13 @@ constexpr int listen_backlog = 1024;
 
 error_code system_error(int error_number) { return {error_number, boost::system::system_category()}; }
 
+// Begins with a small letter, as scripts that look for "address already in use" have it from Go.
+std::string words_of(const error_code& why) {
+  std::string text = why.message();
+  if (!text.empty() && text.front() >= 'A' && text.front() <= 'Z') text.front() = static_cast<char>(text.front() + 32);
+  return text;
+}
+
 int open_socket(const tcp::endpoint& towards) {
   return ::socket(towards.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 }
@@ -143,7 +150,7 @@ result<std::unique_ptr<listener>> listen_on_unix_socket(shard& owner, const endp
   constexpr mode_t owner_and_group = 0660;
   const auto failed = [&at](std::string_view step, int number) {
     return fail(errc::io_error,
-                "listen on " + at.text() + ": " + std::string(step) + ": " + system_error(number).message());
+                "listen on " + at.text() + ": " + std::string(step) + ": " + words_of(system_error(number)));
   };
   sockaddr_un address;
   if (!make_unix_address(at.host, address)) return failed("bind", ENAMETOOLONG);
@@ -351,7 +358,7 @@ class tcp_transport final : public transport {
   result<std::unique_ptr<listener>> listen(const endpoint& at, accept_callback accept) override {
     if (at.unix_socket) return listen_on_unix_socket(owner_, at, std::move(accept));
     const auto failed = [&](std::string_view what, const error_code& why) {
-      return fail(errc::io_error, "listen on " + at.text() + ": " + std::string(what) + ": " + why.message());
+      return fail(errc::io_error, "listen on " + at.text() + ": " + std::string(what) + ": " + words_of(why));
     };
     error_code status;
     auto address = asio::ip::make_address(at.host.empty() ? "0.0.0.0" : at.host, status);

@@ -5,6 +5,7 @@
 #include "server/jetstream_host.hpp"
 #include "server/monitoring/monitor.hpp"
 #include "server/system/system_services.hpp"
+#include "server/transport/leaf_door.hpp"
 #include "server/websocket/websocket_door.hpp"
 
 #include <algorithm>
@@ -98,6 +99,12 @@ result<void> server::open_listeners() {
         [this](auto stream, auto front) { admit(std::move(stream), std::move(front), 0); });
     if (auto opened = websocket_->open(*surroundings_.network); !opened) return opened;
   }
+  if (settings_.leafnodes.port != 0) {
+    leafnodes_ = std::make_unique<leaf_door>(
+        context_.loop, settings_, tls_handshakes_, log(), [this] { return base_info(); },
+        [this] { return ++next_id_; });
+    if (auto opened = leafnodes_->open(*surroundings_.network); !opened) return opened;
+  }
   if (auto opened = open_client_listeners(accepts); !opened) return opened;
   if (settings_.tls) {
     log().info(settings_.allow_non_tls ? "TLS available for client connections"
@@ -161,26 +168,32 @@ void server::admit(std::unique_ptr<runtime::byte_stream> stream, std::unique_ptr
     place->start();
 }
 
-void server::append_info(std::string& out, const connection& to, bool after_connect) {
+// What every INFO says, whoever gets it.
+protocol::server_info server::base_info() const {
   protocol::server_info info;
   info.server_id = identity_.id;
   info.server_name = settings_.server_name;
   info.version = protocol::compatible_version;
   info.proto = 1;
   info.go = "go1.27.2";
+  info.headers = !settings_.no_header_support;
+  info.max_payload = settings_.max_payload;
+  info.jetstream = settings_.jetstream.enabled;
+  info.domain = settings_.jetstream.domain;
+  info.api_lvl = 5;
+  info.xkey = identity_.curve_key;
+  return info;
+}
+
+void server::append_info(std::string& out, const connection& to, bool after_connect) {
+  protocol::server_info info = base_info();
   info.host = settings_.host;
   info.port = listener_ ? listener_->local().port : 0;
   if (!settings_.client_advertise.empty())
     std::tie(info.host, info.port) = split_address(settings_.client_advertise, info.port);
-  info.headers = !settings_.no_header_support;
-  info.max_payload = settings_.max_payload;
-  info.jetstream = settings_.jetstream.enabled;
   info.client_id = to.id();
   if (!to.peer().in_process && !to.peer().unix_socket && to.address_is_known()) info.client_ip = to.peer().host;
   add_listener_facts(info, settings_, to);
-  info.domain = settings_.jetstream.domain;
-  info.api_lvl = 5;
-  info.xkey = identity_.curve_key;
   info.ldm = context_.lame_duck || to.told_to_leave();
   if (after_connect) {
     info.connect_info = true;
@@ -295,6 +308,7 @@ void server::stop() {
   system_.reset();
   monitor_.reset();
   websocket_.reset();
+  leafnodes_.reset();
   turn_end_.reset();
   log().info("Server Exiting..");
 }
@@ -311,6 +325,7 @@ void server::close_listeners() {
   more_listeners_.clear();
   in_process_listener_.reset();
   if (websocket_) websocket_->close();
+  if (leafnodes_) leafnodes_->close();
 }
 
 const runtime::endpoint* server::websocket_endpoint() const {
@@ -325,6 +340,10 @@ double server::processor_percent() {
   processor_seen_ = now;
   processor_percent_ = std::round(processor_.percent(now) * 10) / 10;
   return processor_percent_;
+}
+
+const runtime::endpoint* server::leafnode_endpoint() const {
+  return leafnodes_ && leafnodes_->listening() ? &leafnodes_->local() : nullptr;
 }
 
 const runtime::endpoint* server::monitor_endpoint() const { return monitor_ ? &monitor_->local() : nullptr; }

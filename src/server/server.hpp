@@ -30,6 +30,7 @@ namespace tern::server {
 
 class jetstream_host;
 class monitor;
+class leaf_door;
 class websocket_door;
 class system_services;
 
@@ -79,6 +80,7 @@ class server final : private connection_owner {
   const runtime::endpoint* client_endpoint() const { return listener_ ? &listener_->local() : nullptr; }
   const runtime::endpoint* monitor_endpoint() const;
   const runtime::endpoint* websocket_endpoint() const;
+  const runtime::endpoint* leafnode_endpoint() const;
   routing::account& global_account() { return context_.global_account; }
   jetstream::engine* jetstream();
 
@@ -106,6 +108,7 @@ class server final : private connection_owner {
  private:
   server(server_environment surroundings, options settings);
 
+  protocol::server_info base_info() const;
   void append_info(std::string& out, const connection& to, bool after_connect) override;
   void on_connected(connection& what) override;
   void publish_trace(const connection& of, const message_trace& what) override;
@@ -143,6 +146,7 @@ class server final : private connection_owner {
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;
   std::vector<std::unique_ptr<runtime::listener>> more_listeners_;
   std::unique_ptr<websocket_door> websocket_;
+  std::unique_ptr<leaf_door> leafnodes_;
   std::map<std::uint64_t, std::unique_ptr<connection>> connections_;  // open
   std::map<std::uint64_t, std::unique_ptr<connection>> ending_;       // lingering or finished
   std::vector<std::uint64_t> finished_;                               // of ending_, to be destroyed

@@ -36,6 +36,7 @@ constexpr block_reader blocks[] = {
     {"no_system_account", read_no_system_account_option},
     {"tls", read_tls_option},
     {"websocket", read_websocket_option},
+    {"leafnodes", read_leafnodes_option},
     {"https", read_https_option},
     {"https_port", read_https_port_option},
     {"allow_non_tls", read_allow_non_tls_option},

@@ -45,6 +45,10 @@ void read_websocket_option(const config_entry& entry, options& into, config_find
   read_websocket_block(entry.value, into.websocket, findings);
 }
 
+void read_leafnodes_option(const config_entry& entry, options& into, config_findings& findings) {
+  read_leafnodes_block(entry.value, into.leafnodes, findings);
+}
+
 void read_https_option(const config_entry& entry, options& into, config_findings& findings) {
   const config_value& from = entry.value;
   if (from.what == config_value::kind::integer) return take_port(from, into.https_port, findings);

@@ -11,6 +11,7 @@ struct config_findings;
 
 void read_tls_option(const config_entry& entry, options& into, config_findings& findings);
 void read_websocket_option(const config_entry& entry, options& into, config_findings& findings);
+void read_leafnodes_option(const config_entry& entry, options& into, config_findings& findings);
 void read_https_option(const config_entry& entry, options& into, config_findings& findings);
 void read_https_port_option(const config_entry& entry, options& into, config_findings& findings);
 void read_allow_non_tls_option(const config_entry& entry, options& into, config_findings& findings);

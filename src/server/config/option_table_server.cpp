@@ -89,7 +89,7 @@ constexpr option_info rows[] = {
     {"", "ocsp_cache", "boolean or map", "", refused, none, "OCSP is not built"},
     // --- listeners and links ---
     {"", "websocket ws", "map", "none", honoured, fixed, "block `websocket`: clients over WebSocket"},
-    {"", "leafnodes leaf", "map", "none", refused, none, "leaf nodes are not built. Let clients connect to both servers, or mirror with a client of both"},
+    {"", "leafnodes leaf", "map", "none", honoured, fixed, "block `leafnodes`: the port answers and refuses links, for leaf nodes are not built; `remotes` is refused"},
     {"", "cluster", "map", "none", refused, none, "ternd is one server. For several run an official NATS cluster: clients and services of Tern work with it unchanged"},
     {"", "gateway", "map", "none", refused, none, "ternd is one server. For several regions run official NATS clusters: clients and services of Tern work with them unchanged"},
     {"", "mqtt", "map", "none", refused, none, "MQTT is not built. Use a NATS client, or WebSocket (`websocket {}`)"},

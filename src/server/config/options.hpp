@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/transport.hpp"
+#include "server/config/leafnode_options.hpp"
 #include "server/config/security_options.hpp"
 #include "server/config/tls_options.hpp"
 #include "server/config/websocket_options.hpp"
@@ -59,6 +60,7 @@ struct options {
   bool allow_non_tls = false;
   bool proxy_protocol = false;
   websocket_options websocket;
+  leafnode_options leafnodes;
   tls_flags tls_from_flags;
 
   // --- limits ---

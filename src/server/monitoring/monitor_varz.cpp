@@ -4,6 +4,7 @@
 #include "server/monitoring/monitor.hpp"
 #include "server/server.hpp"
 #include "server/system/accounts_view.hpp"
+#include "server/transport/leaf_door.hpp"
 #include "server/transport/listening.hpp"
 #include "server/websocket/websocket_door.hpp"
 
@@ -46,7 +47,8 @@ void add_limits(json_builder& out, server& from) {
   out.field("http_base_path", settings.http_base_path).field("https_port", secure ? port : 0).field("auth_timeout", 2);
   out.field("max_control_line", settings.max_control_line).field("max_payload", settings.max_payload);
   out.field("max_pending", settings.max_pending);
-  for (const char* other : {"cluster", "gateway", "leaf", "mqtt"}) out.begin_object(other).end_object();
+  for (const char* other : {"cluster", "gateway", "mqtt"}) out.begin_object(other).end_object();
+  add_leafnodes_of_varz(out, settings, from.leafnode_endpoint());
   add_websocket_of_varz(out, settings, from.websocket_endpoint());
   out.begin_object("jetstream");
   if (from.jetstream_services() != nullptr) out.raw({}, jetstream_summary(from));

@@ -25,6 +25,13 @@ auto fixed_parts(const websocket_options& of) {
                   of.token_cookie, of.user, of.password, of.token, of.no_auth_user, of.auth_timeout);
 }
 
+auto fixed_parts(const leafnode_options& of) {
+  return std::tie(of.host, of.port, of.advertise, of.no_advertise, of.min_version, of.auth_timeout, of.user,
+                  of.password, of.account);
+}
+
+std::string summary(const leafnode_options& of) { return "{" + of.host + " " + std::to_string(of.port) + "}"; }
+
 std::string summary(const websocket_options& of) {
   return "{" + of.host + " " + std::to_string(of.port) + " no_tls=" + shown(of.no_tls) +
          " compression=" + shown(of.compression) + " same_origin=" + shown(of.same_origin) + "}";
@@ -68,6 +75,11 @@ result<void> listener_reload::prepare(const options& before, const options& afte
   if (fixed_parts(web) != fixed_parts(new_web) || web.tls.has_value() != new_web.tls.has_value())
     return fail(errc::config_error,
                 "config reload not supported for Websocket: old=" + summary(web) + ", new=" + summary(new_web));
+  const leafnode_options& leafs = before.leafnodes;
+  const leafnode_options& new_leafs = after.leafnodes;
+  if (fixed_parts(leafs) != fixed_parts(new_leafs) || leafs.tls.has_value() != new_leafs.tls.has_value())
+    return fail(errc::config_error,
+                "config reload not supported for LeafNode: old=" + summary(leafs) + ", new=" + summary(new_leafs));
   if (before.tls && after.tls && old.timeout != fresh.timeout)
     lines.push_back("tls timeout = " + seconds(fresh.timeout));
   if (after.tls)

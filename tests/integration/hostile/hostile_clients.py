@@ -21,10 +21,13 @@ HELLO = bytes.fromhex("1603010200010001fc0303") + bytes(range(256))
 class Server:
     def __init__(self, program, directory, secure):
         self.client, self.web, self.http = free_port(), free_port(), free_port()
+        self.leaf = free_port()
+        self.ports = (self.client, self.web, self.http, self.leaf)
         self.secure = secure
         tls = f'tls {{ cert_file: "{directory}/server.pem", key_file: "{directory}/server.key", timeout: 1 }}'
         config = [f'websocket {{ listen: "127.0.0.1:{self.web}", compression: true, handshake_timeout: "1s", '
-                  + (tls if secure else "no_tls: true") + " }", "ping_interval: 60"]
+                  + (tls if secure else "no_tls: true") + " }", "ping_interval: 60",
+                  f'leafnodes {{ listen: "127.0.0.1:{self.leaf}", {tls if secure else ""} }}']
         if secure:
             config += [tls, f"https_port: {self.http}"]
         else:
@@ -143,7 +146,7 @@ def upgraded(server, extra=""):
 # --- attacks: name, and what is done ------------------------------------------------------------------------------------
 
 def silent_crowds(server):
-    for port in (server.client, server.web, server.http):
+    for port in server.ports:
         crowd(server, port, lambda number: b"")
 
 
@@ -154,12 +157,12 @@ def crowds_that_stop_in_the_middle(server):
 
 
 def stalled_handshakes(server):
-    for port in (server.client, server.web, server.http):
+    for port in server.ports:
         crowd(server, port, lambda number: HELLO[:number % len(HELLO)])
 
 
 def half_closed(server):
-    for port in (server.client, server.web, server.http):
+    for port in server.ports:
         streams = [server.dial(port) for _ in range(CROWD)]
         for stream in streams:
             quietly(lambda: stream.shutdown(socket.SHUT_WR))
@@ -171,7 +174,7 @@ def half_closed(server):
 
 
 def endless_lines(server):
-    for port in (server.client, server.web, server.http):
+    for port in server.ports:
         for begin in (b"PUB ", b"CONNECT {", b"GET /", b"X: "):
             stream = server.dial(port)
             quietly(lambda: stream.sendall(begin))
@@ -181,7 +184,7 @@ def endless_lines(server):
 
 def random_bytes(server):
     source = random.Random(7)
-    for port in (server.client, server.web, server.http):
+    for port in server.ports:
         for _ in range(100):
             stream = server.dial(port)
             pour(stream, source.randbytes(source.randrange(1, 5000)), 20_000)
