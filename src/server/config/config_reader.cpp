@@ -22,7 +22,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Blocks whose readers stand in files of their own, one line each: the name in the table, and what reads it.
+// Blocks whose readers stand in files of their own: the name in the table, what reads it. Length: it grows a line a block.
 struct block_reader {
   std::string_view name;
   void (*read)(const config_entry&, options&, config_findings&);
