@@ -317,6 +317,7 @@ result<int> parse_sample_frequency(std::string_view text) {
 }
 
 config_problem apply_consumer_defaults(consumer_config& config, const consumer_surroundings& around, bool pedantic) {
+  if (config.num_replicas > 1) return problem(jetstream_errc::stream_replicas_not_supported);
   if (auto bad = mend_negatives(config, pedantic)) return bad;
   if (config.max_deliver == 0) config.max_deliver = -1;
   if (config.filter_subjects.empty()) config.filter_subjects = {};
@@ -352,7 +353,6 @@ config_problem apply_consumer_defaults(consumer_config& config, const consumer_s
 
 // In the peer's order, so that of several faults the same one is told.
 config_problem check_consumer(const consumer_config& config, const consumer_surroundings& around) {
-  if (config.num_replicas > 1) return problem(jetstream_errc::stream_replicas_not_supported);
   if (auto bad = check_names(config)) return bad;
   if (auto bad = check_replicas(config, around.stream)) return bad;
   if (auto bad = check_waits(config)) return bad;
