@@ -125,6 +125,7 @@ class process final : private option_source {
                                     .network = network_.get(),
                                     .disk = disk_.get(),
                                     .log = *log_,
+                                    .worker_threads = 1,
                                     .disk_waits = &disk_->waits(),
                                     .configuration = this};
     auto made = server::create(surroundings, settings_);

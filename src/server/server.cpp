@@ -4,6 +4,9 @@
 #include "runtime/host/process.hpp"
 #include "server/jetstream_host.hpp"
 #include "server/monitoring/monitor.hpp"
+#include "server/security/account_setup.hpp"
+#include "server/security/authenticator.hpp"
+#include "server/system/client_facts.hpp"
 #include "server/system/system_services.hpp"
 #include "server/transport/leaf_door.hpp"
 #include "server/websocket/websocket_door.hpp"
@@ -39,10 +42,19 @@ server::server(server_environment surroundings, options settings)
       processor_(started_),
       context_(surroundings.loop, settings_, surroundings.log, *this, surroundings.loop.randomness().next()),
       tls_handshakes_(surroundings.loop),
+      workers_(surroundings.loop, surroundings.worker_threads),
       closed_(static_cast<std::size_t>(std::max<std::int64_t>(0, settings_.max_closed_clients))),
       lame_duck_timer_(surroundings.loop.timers(), [this] { close_next_lame_duck_client(); }) {
   if (settings_.server_name.empty()) settings_.server_name = identity_.id;
   context_.tracing = surroundings.log.trace_enabled();
+  setup_ = std::make_unique<account_setup>(
+      context_.accounts, context_.loop.timers(), [this] { return context_.now(); },
+      [this](std::string& out, const routing::receiver* who, const routing::account& asking,
+             const routing::account* service,
+             bool share) { append_requester(out, who, asking.name(), service, share, settings_.server_name); });
+  logins_ = std::make_unique<authenticator>(context_.accounts, workers_);
+  context_.logins = logins_.get();
+  adopt_security();
   if (settings_.disable_interest_cache)
     context_.accounts.for_each([](account_state& one) { one.interest.disable_cache(); });
 }
@@ -63,7 +75,8 @@ result<void> server::start() {
     jetstream_ = std::move(*host);
   }
   system_ = std::make_unique<system_services>(*this, context_.accounts.system().interest);
-  context_.accounts.for_each([this](account_state& one) { system_->serve(one.interest); });
+  if (context_.accounts.system_if_any() != nullptr)
+    context_.accounts.for_each([this](account_state& one) { system_->serve(one.interest); });
   turn_end_ = context_.loop.at_turn_end([this] { end_turn(); });
   if (auto opened = open_listeners(); !opened) return opened;
   accepting_ = true;
@@ -81,8 +94,14 @@ void server::log_banner() {
   log().info("  ID:       " + identity_.id);
   if (settings_.max_payload > (8 << 20))
     log().warn("Maximum payloads over 8.00 MB are generally discouraged and could lead to poor performance");
+  if (has_plain_passwords(settings_.security)) log().warn("Plaintext passwords detected, use nkeys or bcrypt");
   if (!settings_.config_file.empty())
     log().info("Using configuration file: " + settings_.config_file + " (" + settings_.config_digest + ")");
+}
+
+void server::adopt_security() {
+  setup_->adopt(settings_.security);
+  logins_->adopt(settings_.security);
 }
 
 result<void> server::open_listeners() {
@@ -191,6 +210,9 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
   info.port = listener_ ? listener_->local().port : 0;
   if (!settings_.client_advertise.empty())
     std::tie(info.host, info.port) = split_address(settings_.client_advertise, info.port);
+  if (after_connect) info.max_payload = to.max_payload();
+  info.auth_required = logins_->login_required() && settings_.security.no_auth_user.empty();
+  info.nonce = to.nonce();
   info.client_id = to.id();
   if (!to.peer().in_process && !to.peer().unix_socket && to.address_is_known()) info.client_ip = to.peer().host;
   add_listener_facts(info, settings_, to);

@@ -8,6 +8,7 @@
 #include "runtime/host/process.hpp"
 #include "runtime/measured_disk.hpp"
 #include "runtime/transport.hpp"
+#include "runtime/worker_pool.hpp"
 #include "server/config/reload_plan.hpp"
 #include "server/connection/connection.hpp"
 #include "server/monitoring/connection_report.hpp"
@@ -28,6 +29,8 @@ class engine;
 
 namespace tern::server {
 
+class account_setup;
+class authenticator;
 class jetstream_host;
 class monitor;
 class leaf_door;
@@ -41,6 +44,7 @@ struct server_environment {
   runtime::transport* in_process = nullptr;
   runtime::disk* disk = nullptr;
   runtime::host::logger& log;
+  std::size_t worker_threads = 0;  // for slow work; 0: it is done on the loop, as tests want it
   const runtime::disk_waits* disk_waits = nullptr;  // of `disk`; null: nobody measures
   option_source* configuration = nullptr;           // for reloads; null: there are none
 };
@@ -116,6 +120,8 @@ class server final : private connection_owner {
   void on_finished(connection& what) override;
 
   void log_banner();
+  // Accounts and users, as the options have them.
+  void adopt_security();
   result<void> open_listeners();
   result<void> open_client_listeners(const std::function<void(std::unique_ptr<runtime::byte_stream>)>& accepts);
   void close_listeners();
@@ -141,6 +147,9 @@ class server final : private connection_owner {
   runtime::handshake_gate tls_handshakes_;
   rate_limit tls_rate_;
   std::unique_ptr<system_services> system_;
+  runtime::worker_pool workers_;
+  std::unique_ptr<account_setup> setup_;
+  std::unique_ptr<authenticator> logins_;
   std::unique_ptr<jetstream_host> jetstream_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<runtime::listener> listener_, in_process_listener_;

@@ -50,6 +50,14 @@ result<void> server::apply(options next) {
   for (const std::string& line : lines) log().info("Reloaded: " + line);
   for (const std::string& line : plan->rest) log().info(line);
   for (reload_participant* part : participants_) part->adopt(before, configured_);
+  if (before.security != configured_.security) {
+    log().info("Reloaded: authorization and accounts");
+    adopt_security();
+    if (jetstream_) jetstream_->attach_accounts(settings_.security);
+    std::vector<connection*> reviewed;  // reviewing one may close it
+    for (const auto& [id, one] : connections_) reviewed.push_back(one.get());
+    for (connection* one : reviewed) one->review_login();
+  }
   adopt_jetstream(before, std::move(made));
   for (const auto& [id, one] : connections_) one->adopt_settings();
   close_excess_connections();

@@ -201,6 +201,7 @@ void read_mappings(const config_value& from, std::vector<mapping_options>& to, b
       errors.at(entry.value, "Unknown entry type for mapping");
       continue;
     }
+    if (auto made = check_mapping(mapping); !made) errors.at(entry.value, made.error().context());
     to.push_back(std::move(mapping));
   }
 }
@@ -237,6 +238,8 @@ void read_accounts_option(const config_entry& entry, options& into, config_findi
     else
       read_account(one, into, errors);
   }
+  if (!findings.errors.empty()) return;
+  if (auto checked = check_accounts(into.security); !checked) errors.at(block, checked.error().context());
 }
 
 void read_mappings_option(const config_entry& entry, options& into, config_findings& findings) {

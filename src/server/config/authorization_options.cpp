@@ -28,12 +28,14 @@ std::string shown(const config_value& value) {
 
 void read_connection_types(const config_value& from, user_options& to, block_errors& errors) {
   if (!errors.take(from, to.connection_types)) return;
+  std::string unknown;
   for (std::string& type : to.connection_types) {
     std::ranges::transform(type, type.begin(), [](char letter) {
       return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
     });
-    if (!is_connection_type(type)) errors.at(from, "invalid connection type \"" + type + "\"");
+    if (!is_connection_type(type)) unknown.append(unknown.empty() ? "" : " ").append("\"" + type + "\"");
   }
+  if (!unknown.empty()) errors.at(from, "invalid connection types [" + unknown + "]");
 }
 
 void read_user(const config_value& from, std::string_view account, std::vector<user_options>& to,
@@ -42,6 +44,7 @@ void read_user(const config_value& from, std::string_view account, std::vector<u
   user_options user;
   user.account = account;
   std::string nkey;
+  const config_value* nkey_at = &from;
   bool named = false;
   for (const config_entry& entry : from.entries) {
     const std::string key = lower_case(entry.key);
@@ -51,6 +54,7 @@ void read_user(const config_value& from, std::string_view account, std::vector<u
       errors.take(entry.value, user.password);
     } else if (key == "nkey") {
       errors.take(entry.value, nkey);
+      nkey_at = &entry.value;
     } else if (key == "permissions" || key == "permission" || key == "authorization") {
       user.permissions = read_permissions(entry.value, errors);
     } else if (key == "allowed_connection_types" || key == "connection_types" || key == "clients") {
@@ -62,7 +66,8 @@ void read_user(const config_value& from, std::string_view account, std::vector<u
     }
   }
   if (!nkey.empty()) {
-    if (!auth::is_public_key(auth::key_kind::user, nkey)) return errors.at(from, "Not a valid public nkey for a user");
+    if (!auth::is_public_key(auth::key_kind::user, nkey))
+      return errors.at(*nkey_at, "Not a valid public nkey for a user");
     if (named || !user.password.empty()) return errors.at(from, "Nkey users do not take usernames or passwords");
     user.name = std::move(nkey);
     user.is_nkey = true;

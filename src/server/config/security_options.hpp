@@ -133,6 +133,9 @@ void read_no_system_account_option(const config_entry& entry, options& into, con
 
 // What the blocks must say together, with the peer's texts.
 result<void> check_security(const security_options& what);
+result<void> check_mapping(const mapping_options& what);
+// Whether exports and imports fit together.
+result<void> check_accounts(const security_options& what);
 // Some password is neither a hash nor absent.
 bool has_plain_passwords(const security_options& what);
 

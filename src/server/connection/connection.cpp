@@ -41,6 +41,7 @@ connection::~connection() {
 
 void connection::start() {
   if (server_.log.debug_enabled()) debug("Client connection created");
+  prepare_login();
   if (front_ && front_->begin(*this)) return;
   send_info(false);
   flush();
@@ -51,6 +52,7 @@ void connection::start() {
 void connection::begin_protocol(std::string_view already_read) {
   if (phase_ != phase::open) return;
   ping_timer_.arm(server_.now() + ping_interval());
+  if (login_ && !connected_) login_->patience.arm(server_.now() + server_.logins->timeout());
   stream_->on_readable([this] { on_readable(); });
   stream_->resume_reading();
   if (!already_read.empty()) process(already_read);
@@ -74,7 +76,7 @@ void connection::refuse(std::string_view error) {
 
 void connection::on_readable() {
   if (phase_ == phase::lingering) return swallow();
-  if (phase_ == phase::finished || stalled_) return;
+  if (phase_ == phase::finished || stalled_ || (login_ && login_->pending)) return;
   const runtime::io_result got = stream_->read(server_.read_buffer);
   switch (got.state) {
     case io_state::done:
@@ -98,7 +100,7 @@ void connection::process(std::string_view bytes) {
     case protocol::parse_outcome::stopped:
       return;
     case protocol::parse_outcome::paused:
-      in_trouble().held.assign(bytes.substr(parser_.taken()));
+      (login_ && login_->pending ? login_->held : in_trouble().held).assign(bytes.substr(parser_.taken()));
       return;
     case protocol::parse_outcome::unknown_operation:
       server_.log.error(label() + parser_.fault().log_line("Client"));
@@ -145,14 +147,10 @@ protocol::verdict connection::on_connect(std::string_view json) {
   auto asked = protocol::read_connect(json, before);
   if (!asked) return verdict::bad_argument;
   if (front_) front_->complete(*asked);
-  if (!accept_connect(*asked)) return verdict::stop;
-  if (verbose_) send_ok();
-  return verdict::go_on;
+  return log_in(*std::move(asked));
 }
 
 bool connection::accept_connect(const protocol::connect_options& asked) {
-  // A second CONNECT drops the subscriptions (core 1.2).
-  if (connected_) remove_all_subscriptions();
   identity_ = {asked.name, asked.lang, asked.version};
   verbose_ = asked.verbose;
   pedantic_ = asked.pedantic;
@@ -161,11 +159,6 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
   headers_ = asked.headers && !server_.settings.no_header_support;
   no_responders_ = asked.no_responders;
   last_activity_ = server_.now();
-  if (!asked.account.empty() || asked.new_account) {
-    send_error("Authorization Violation");
-    close(close_reason::authentication_failure);
-    return false;
-  }
   if (protocol_ < 0 || protocol_ > 1) {
     send_error("invalid client protocol");
     close(close_reason::bad_protocol_version);
@@ -182,7 +175,6 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
     const auto spread =
         static_cast<std::int64_t>(server_.ids.random() % static_cast<std::uint64_t>(first.count() / 5 + 1));
     ping_timer_.arm(server_.now() + first + nanoseconds(spread));
-    ++account_->connections;
     server_.owner.on_connected(*this);
   }
   return true;
@@ -191,7 +183,7 @@ bool connection::accept_connect(const protocol::connect_options& asked) {
 protocol::verdict connection::on_publish_start(const protocol::message_head& head) {
   if (head.with_header && !headers_) return verdict::bad_argument;
   if (server_.tracing) trace("<<-", std::string(head.with_header ? "HPUB " : "PUB ").append(head.line));
-  const std::int64_t limit = server_.settings.max_payload;
+  const std::int64_t limit = max_payload();
   if (limit != unlimited && static_cast<std::int64_t>(head.total_size) > limit) {
     server_.log.error(label() + "maximum payload exceeded: " + std::to_string(head.total_size) + " vs " +
                       std::to_string(limit));
@@ -210,42 +202,50 @@ protocol::verdict connection::on_publish(const protocol::message_frame& message)
   }
   last_activity_ = server_.now();
   if (server_.tracing) trace_payload("<<-", message.header(), message.payload());
-  if (!may_publish(message)) return verdict::go_on;
+  // Mappings come before permissions (core 3.3).
+  std::string mapped;
+  std::string_view subject = message.subject;
+  if (const routing::subject_map& mappings = account_->interest.mappings(); !mappings.empty()) {
+    const auto outcome = mappings.map(subject, account_->interest.draw(), mapped);
+    if (outcome == routing::subject_map::outcome::lost) return verdict::go_on;
+    if (outcome == routing::subject_map::outcome::mapped) subject = mapped;
+  }
+  if (!may_publish(subject, message.reply)) return verdict::go_on;
   if (verbose_) send_ok();
-  route(message);
+  route(message, subject);
   if (phase_ != phase::open) return verdict::stop;
   return stalled_ ? verdict::pause : verdict::go_on;
 }
 
 // Names that no client may use, with or without permissions (core 2.1).
-bool connection::may_publish(const protocol::message_head& head) {
-  const auto is_below = [](std::string_view subject, std::string_view prefix) {
-    return subject.size() > prefix.size() && subject.starts_with(prefix);
+bool connection::may_publish(std::string_view subject, std::string_view reply) {
+  const auto is_below = [](std::string_view what, std::string_view prefix) {
+    return what.size() > prefix.size() && what.starts_with(prefix);
   };
-  if (head.subject.starts_with('_') || head.subject.starts_with('$')) {
-    if (is_below(head.subject, "_GR_.") || head.subject.starts_with("$NRG.")) {
-      send_error("Permissions Violation for Publish to " + protocol::quoted(head.subject));
-      server_.log.error(label() + "Publish Violation - Subject " + protocol::quoted(head.subject));
+  if (subject.starts_with('_') || subject.starts_with('$')) {
+    if (is_below(subject, "_GR_.") || subject.starts_with("$NRG.")) {
+      send_error("Permissions Violation for Publish to " + protocol::quoted(subject));
+      server_.log.error(label() + "Publish Violation - Subject " + protocol::quoted(subject));
       return false;
     }
   }
-  if (head.reply.starts_with('_') || head.reply.starts_with('$')) {
-    if (head.reply.starts_with("_R_.") || is_below(head.reply, "_GR_.") || is_below(head.reply, "$JS.ACK.")) {
-      send_error("Permissions Violation for Publish with Reply of " + protocol::quoted(head.reply));
-      server_.log.error(label() + "Publish Violation - Reply " + protocol::quoted(head.reply));
+  if (reply.starts_with('_') || reply.starts_with('$')) {
+    if (reply.starts_with("_R_.") || is_below(reply, "_GR_.") || is_below(reply, "$JS.ACK.")) {
+      send_error("Permissions Violation for Publish with Reply of " + protocol::quoted(reply));
+      server_.log.error(label() + "Publish Violation - Reply " + protocol::quoted(reply));
       return false;
     }
   }
-  return true;
+  return !rights_ || has_permission_to_publish(subject);
 }
 
-void connection::route(const protocol::message_frame& message) {
+void connection::route(const protocol::message_frame& message, std::string_view subject) {
   server_context::publish_in_progress own;
   own.from = this;
   own.body_and_crlf = message.body_and_crlf();
   own.buffer = message.buffer;
   auto* const outer = std::exchange(server_.publishing, &own);
-  const routing::message what{message.subject, message.reply, message.header(), message.payload()};
+  const routing::message what{subject, message.reply, message.header(), message.payload()};
   std::optional<message_trace> trace;
   if (!what.headers.empty() && (trace = message_trace::asked_by(what))) {
     trace->entered(*this, account_->name(), what.subject, server_.now());
@@ -284,14 +284,17 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
     send_error("Permissions Violation for Subscription to " + protocol::quoted(subject) + " using queue \"_sys_\"");
     return verdict::go_on;
   }
+  bool in_part = false;
+  if (rights_ && !has_permission_to_subscribe(subject, queue, sid, in_part)) return verdict::go_on;
   const options& settings = server_.settings;
   if (settings.max_subscription_tokens > 0 &&
       protocol::token_count(subject) > static_cast<std::size_t>(settings.max_subscription_tokens)) {
     send_error("Permissions Violation for Subscription to " + protocol::quoted(subject) + ", too many tokens");
     return verdict::go_on;
   }
-  if (settings.max_subscriptions > 0 &&
-      subscriptions_.size() >= static_cast<std::uint64_t>(settings.max_subscriptions)) {
+  const std::int64_t most = limit(settings.max_subscriptions > 0 ? settings.max_subscriptions : unlimited,
+                                  account_->limits.max_subscriptions);
+  if (most != unlimited && std::cmp_greater_equal(subscriptions_.size(), most)) {
     server_.log.error(label() + "maximum subscriptions exceeded");
     send_error("maximum subscriptions exceeded");
     return verdict::go_on;
@@ -301,7 +304,9 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
       send_error("Invalid Subject");
       return verdict::go_on;
     }
-    subscriptions_.insert(account_->interest.subscribe(*this, subject, queue, sid));
+    routing::subscription* const made = account_->interest.subscribe(*this, subject, queue, sid);
+    made->tag = in_part ? 1 : 0;
+    subscriptions_.insert(made);
   }
   if (verbose_) send_ok();
   return verdict::go_on;
@@ -392,7 +397,7 @@ void connection::close(close_reason why) {
   constexpr nanoseconds linger_max = std::chrono::seconds(2);
   if (phase_ != phase::open) return;
   if (server_.log.debug_enabled()) debug("Client connection closed: " + std::string(to_word(why)));
-  if (connected_) --account_->connections;
+  leave_account();
   server_.owner.on_closing(*this, why);
   if (front_) front_->closing(why);
   remove_all_subscriptions();
@@ -427,7 +432,7 @@ void connection::end_linger() { finish(); }
 
 void connection::abandon() {
   if (phase_ == phase::open) {
-    if (connected_) --account_->connections;
+    leave_account();
     server_.owner.on_closing(*this, close_reason::server_shutdown);
     remove_all_subscriptions();
   }
@@ -465,6 +470,12 @@ std::string connection::label() const {
     if (!identity_.name.empty()) out.append(":").append(identity_.name);
     out.append("\" - ");
   }
+  if (rights_ && !rights_->who.user.empty())
+    out.append("\"")
+        .append(account_->name())
+        .append(rights_->who.is_nkey ? "/nkey:" : "/user:")
+        .append(rights_->who.user)
+        .append("\" - ");
   return out;
 }
 

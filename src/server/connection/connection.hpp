@@ -10,13 +10,16 @@
 #include "protocol/server_parser.hpp"
 #include "runtime/transport.hpp"
 #include "server/connection/subscription_table.hpp"
+#include "server/security/authenticator.hpp"
 #include "server/server_context.hpp"
 #include "server/transport/connection_front.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace tern::server {
 
@@ -44,6 +47,8 @@ class connection final : public routing::receiver {
   void close(close_reason why);
   // The same after a last word to the client.
   void close_with_error(std::string_view text, close_reason why);
+  // Users and accounts have changed: closes it when it would not be admitted so any more.
+  void review_login();
   // The options have changed.
   void adopt_settings();
   // Drops everything at once, without another word.
@@ -53,6 +58,11 @@ class connection final : public routing::receiver {
 
   // --- what monitoring shows ---
   std::uint64_t id() const { return id_; }
+  // Who it is, once it has told; before that who it claimed to be, if anybody.
+  const std::string& user() const { return rights_ ? rights_->who.user : claimed_user_; }
+  const std::string& nonce() const;
+  const auth::permissions* permissions() const { return rights_ ? rights_->who.permissions.get() : nullptr; }
+  std::int64_t max_payload() const { return limit(server_.settings.max_payload, account_->limits.max_payload); }
   account_state& account() const { return *account_; }
   bool connected() const { return connected_; }
   bool open() const { return phase_ == phase::open; }
@@ -97,11 +107,28 @@ class connection final : public routing::receiver {
   verdict on_ok() { return verdict::go_on; }
   verdict on_error(std::string_view text);
   verdict on_info(std::string_view json);
-  bool on_gated_operation(char) { return true; }
+  bool on_gated_operation(char);
 
   bool accept_connect(const protocol::connect_options& asked);
-  bool may_publish(const protocol::message_head& head);
-  void route(const protocol::message_frame& message);
+
+  // --- who it is (connection_login.cpp) ---
+  void prepare_login();
+  verdict log_in(protocol::connect_options asked);
+  verdict finish_login(authenticator::outcome who);
+  void resume_after_login(authenticator::outcome who);
+  void adopt(admission who);
+  void refuse_login(close_reason why);
+  void leave_account();
+  bool has_permission_to_publish(std::string_view subject);
+  bool has_permission_to_subscribe(std::string_view subject, std::string_view queue, std::string_view sid,
+                                   bool& in_part);
+  bool may_receive(const routing::subscription& to, const routing::message& what);
+  static std::int64_t limit(std::int64_t server, std::int64_t account) {
+    return account < 0 ? server : server < 0 ? account : std::min(server, account);
+  }
+
+  bool may_publish(std::string_view subject, std::string_view reply);
+  void route(const protocol::message_frame& message, std::string_view subject);
   void answer_no_responders(const protocol::message_frame& message);
   void remove(routing::subscription& what);
   void remove_all_subscriptions();
@@ -135,6 +162,31 @@ class connection final : public routing::receiver {
   void trace(std::string_view arrow, std::string_view text) const;
   void trace_payload(std::string_view arrow, std::string_view headers, std::string_view payload) const;
 
+  // While a login is awaited.
+  struct login_state {
+    explicit login_state(connection& self)
+        : patience(self.server_.loop.timers(),
+                   [&self] { self.close_with_error("Authentication Timeout", close_reason::authentication_timeout); }),
+          self(std::make_shared<connection*>(&self)) {}
+    timer_queue::timer patience;
+    std::string nonce;
+    protocol::connect_options asked;
+    bool anybody = false;  // it need not say who it is
+    bool pending = false;  // the answer comes in a later turn
+    bool at_once = false;  // it is being asked for
+    std::optional<authenticator::outcome> answer;
+    std::string held;                   // input that came meanwhile
+    std::shared_ptr<connection*> self;  // for the answer, which may come too late
+  };
+  // Of a client that is somebody in particular.
+  struct rights {
+    admission who;
+    struct response {
+      std::int64_t used = 0;
+      time_point expires{};
+    };
+    std::unordered_map<std::string, response> responses;  // reply subjects that it may answer to (core 3.3)
+  };
   struct identity {
     std::string name, language, version;
   };
@@ -165,6 +217,9 @@ class connection final : public routing::receiver {
   traffic counts_;
   timer_queue::timer ping_timer_;
   std::unique_ptr<trouble> trouble_;
+  std::unique_ptr<login_state> login_;
+  std::unique_ptr<rights> rights_;  // null: nobody in particular, who may do everything
+  std::string claimed_user_;
 
   const time_point started_;
   time_point last_activity_;
@@ -180,6 +235,7 @@ class connection final : public routing::receiver {
   phase phase_ = phase::open;
   bool verbose_ = true, pedantic_ = true, echo_ = true;  // of a client that never sends CONNECT (core 1.2)
   bool headers_ = false, no_responders_ = false;
+  bool counted_ = false;    // among the connections of its account
   bool connected_ = false;  // CONNECT came
   bool first_pong_sent_ = false;
   bool told_to_leave_ = false;  // the lame duck INFO was sent

@@ -23,6 +23,7 @@ constexpr nanoseconds stall_max = std::chrono::milliseconds(10);
 bool connection::deliver(routing::subscription& to, const routing::message& what) {
   if (phase_ != phase::open || output_failed_) return false;
   if (to.maximum != 0 && to.delivered >= to.maximum) return false;
+  if (rights_ && !may_receive(to, what)) return false;
   const options& settings = server_.settings;
   if (settings.no_fast_producer_stall && server_.publishing != nullptr &&
       output_.size() > static_cast<std::uint64_t>(stall_threshold(settings)))

@@ -46,6 +46,7 @@ connection_report report_on(const connection& what, std::size_t subscriptions_ma
   out.stalls = what.stalls();
   out.subscription_count = what.subscriptions().size();
   out.account = what.account().name();
+  out.user = what.user();
   out.name = what.name();
   out.language = what.language();
   out.version = what.version();

@@ -133,6 +133,12 @@ std::vector<routing::mapping> to_routing(const std::vector<mapping_options>& map
 
 }  // namespace
 
+result<void> check_mapping(const mapping_options& what) {
+  if (auto made = routing::subject_map::create(to_routing({what})); !made)
+    return fail(errc::config_error, made.error());
+  return {};
+}
+
 result<void> check_accounts(const security_options& what) {
   const auto check_mappings = [](const std::vector<mapping_options>& mappings) -> result<void> {
     if (auto made = routing::subject_map::create(to_routing(mappings)); !made)

@@ -132,12 +132,12 @@ void account_setup::adopt(const security_options& what) {
   }
   links_of(accounts_.global());
   if (account_state* system = accounts_.system_if_any()) links_of(*system);
-  retired_.clear();
+  std::vector<std::string> retired;
   accounts_.for_each([&](account_state& one) {
-    if (std::ranges::find(wanted, one.name()) == wanted.end()) retired_.push_back(one.name());
+    if (std::ranges::find(wanted, one.name()) == wanted.end()) retired.push_back(one.name());
   });
   // What refers to retired accounts goes first.
-  for (const std::string& name : retired_) {
+  for (const std::string& name : retired) {
     if (const auto found = links_.find(name); found != links_.end()) found->second.imports->adopt({}, {});
     for (auto& [other, one] : links_) one.responses->forget_account(accounts_.find(name)->interest);
   }
@@ -148,18 +148,11 @@ void account_setup::adopt(const security_options& what) {
     return found == what.accounts.end() ? nullptr : &*found;
   };
   accounts_.for_each([&](account_state& one) {
-    if (std::ranges::find(retired_, one.name()) != retired_.end()) return;
+    if (std::ranges::find(retired, one.name()) != retired.end()) return;
     const account_options* const options = configured(one.name());
     static const account_options nothing;
     link(one, &one == &accounts_.global() ? global : options != nullptr ? *options : nothing, what);
   });
-}
-
-void account_setup::remove_retired() {
-  for (const std::string& name : std::exchange(retired_, {})) {
-    links_.erase(name);
-    accounts_.remove(name);
-  }
 }
 
 void account_setup::link(account_state& account, const account_options& options, const security_options& all) {

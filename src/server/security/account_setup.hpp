@@ -17,9 +17,6 @@
 
 namespace tern::server {
 
-// Whether exports and imports fit together. The error's context is the peer's text.
-result<void> check_accounts(const security_options& what);
-
 class account_setup {
  public:
   account_setup(account_registry& accounts, timer_queue& timers, std::function<time_point()> now,
@@ -28,11 +25,9 @@ class account_setup {
   account_setup(const account_setup&) = delete;
   account_setup& operator=(const account_setup&) = delete;
 
-  // Of options that check_accounts() has passed. Accounts that are gone keep their subject space until removed with
-  // remove_retired(), once nobody is connected to them.
+  // Of options that check_accounts() has passed. Accounts that are gone keep their subject space, without any imports:
+  // connections that are ending may still name it.
   void adopt(const security_options& what);
-  void remove_retired();
-  std::vector<std::string> retired() const { return retired_; }
 
  private:
   struct links {
@@ -47,7 +42,6 @@ class account_setup {
   std::function<time_point()> now_;
   routing::describe_requester describe_;
   std::map<std::string, links, std::less<>> links_;
-  std::vector<std::string> retired_;
 };
 
 }  // namespace tern::server

@@ -146,4 +146,12 @@ bool authenticator::still_valid(const admission& before) const {
   return before.account->name() == account;
 }
 
+std::optional<admission> authenticator::renewed(const admission& before) const {
+  if (before.user.empty()) return without_credentials();
+  admission out = before;
+  const user* const who = find(before.user);
+  out.permissions = who != nullptr ? who->permissions : default_permissions_;
+  return out;
+}
+
 }  // namespace tern::server

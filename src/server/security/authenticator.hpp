@@ -56,6 +56,8 @@ class authenticator {
   void log_in(login_attempt attempt, std::move_only_function<void(outcome)> done);
   // Whether somebody who was admitted so would be again (core 4.4).
   bool still_valid(const admission& before) const;
+  // The same with the permissions of now; of somebody who is still valid.
+  std::optional<admission> renewed(const admission& before) const;
 
  private:
   struct user {

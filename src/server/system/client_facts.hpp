@@ -3,6 +3,8 @@
 
 #include "server/monitoring/json_builder.hpp"
 
+#include "routing/account.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,9 @@ std::string_view account_name_of(const connection& who);
 void append_client_object(json_builder& out, std::string_view key, const connection& who, time_point stop);
 // What JetStream's audit tells of the caller (jetstream 19).
 std::string audit_client_object(const connection& who, std::string_view server_id);
+// `Nats-Request-Info`: who asks a service of another account (core 3.4). `service`: the account in the middle, or null.
+void append_requester(std::string& out, const routing::receiver* who, std::string_view account,
+                      const routing::account* service, bool share, std::string_view server_name);
 // The data of `$SYS.REQ.USER.INFO`.
 std::string user_info_object(const connection& who);
 
