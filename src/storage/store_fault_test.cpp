@@ -1,5 +1,8 @@
 // Disks that refuse: a failed sync is never a success, what was refused is gone, what was confirmed is there, and the
 // store goes on when the disk does (storage D2, W10).
+#include "storage/segment/byte_order.hpp"
+#include "storage/segment/record.hpp"
+#include "storage/state_file.hpp"
 #include "storage/store_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -144,6 +147,37 @@ TEST(store_close, confirms_what_is_in_flight) {
   EXPECT_TRUE(machine.messages->findings().empty());
   EXPECT_EQ(machine.messages->find_stream("$G", "S")->log().state().messages, 2u);
   for (const auto& file : machine.disk_state.files()) EXPECT_EQ(file.find("/journal/"), std::string::npos) << file;
+}
+
+TEST(store_open, refuses_a_catalog_of_another_version_and_touches_nothing) {
+  simulated_machine machine;
+  ASSERT_TRUE(machine.start(small_options()));
+  auto& stream = **machine.messages->create_stream("$G", "S", "m", durability::synced, 0);
+  std::map<sequence, fate> fates;
+  publish(machine, stream, fates, 1);
+  machine.settle();
+  ASSERT_TRUE(machine.messages->close());
+  // A newer program writes the catalog, and leaves something that a start of this one would sweep away.
+  runtime::disk_batch newer;
+  std::string content;
+  append_number(content, static_cast<std::uint16_t>(format_version + 1));
+  ASSERT_TRUE(write_state(*machine.disk, newer, "/data/jetstream/catalog", 1000, content));
+  auto left = machine.disk->open("/data/jetstream/trash/left", runtime::open_mode::create);
+  ASSERT_TRUE(left);
+  newer.operations.push_back(runtime::disk_op::write{*left, 0, "left"});
+  ASSERT_TRUE(machine.disk->execute(std::move(newer)));
+  machine.stop();
+  const auto all_files = [&] {
+    std::map<std::string, std::string> out;
+    for (const auto& path : machine.disk_state.files()) out[path] = machine.disk_state.contents(path).value_or("");
+    return out;
+  };
+  const auto before = all_files();
+  const auto opened = machine.start(small_options());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), errc::unsupported);
+  EXPECT_NE(opened.error().message().find("format version " + std::to_string(format_version + 1)), std::string::npos);
+  EXPECT_EQ(all_files(), before);
 }
 
 }  // namespace

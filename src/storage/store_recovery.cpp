@@ -19,6 +19,7 @@ result<std::unique_ptr<store>> store::open(runtime::disk* disk, store_options op
 }
 
 result<void> store_recovery::run() {
+  if (auto outcome = check_version(); !outcome) return outcome;
   if (auto outcome = make_folders(); !outcome) return outcome;
   if (auto outcome = disk_.claim(store_.core_.options.directory); !outcome) return outcome;
   read_catalog();
@@ -71,6 +72,19 @@ void store_recovery::keep_copy(const std::string& path) {
 
 // --- catalog ---
 
+// Before anything is written: a store of a newer program must stay as it is.
+result<void> store_recovery::check_version() {
+  const auto copies = read_state(disk_, store_.path("catalog"));
+  if (!copies.content) return {};
+  byte_reader reader(*copies.content);
+  const auto version = reader.number<std::uint16_t>();
+  if (!reader.ok() || version == format_version) return {};
+  return fail(errc::unsupported,
+              "the catalog is of format version " + std::to_string(version) + ", this program knows version " +
+                  std::to_string(format_version),
+              "start the program that wrote this store; nothing was changed");
+}
+
 void store_recovery::read_catalog() {
   const auto copies = read_state(disk_, store_.path("catalog"));
   catalog_expected_ = copies.exists;
@@ -84,7 +98,7 @@ void store_recovery::read_catalog() {
   if (!copies.content) return;
   byte_reader reader(*copies.content);
   if (reader.number<std::uint16_t>() != format_version) {
-    note(finding::severity::damage, "the catalog is of a version that this program does not know");
+    note(finding::severity::damage, "the catalog makes no sense");  // check_version() refused other versions
     return;
   }
   store_.catalog_generation_ = copies.generation;

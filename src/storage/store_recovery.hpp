@@ -53,6 +53,7 @@ class store_recovery {
     bool listed = false;
   };
 
+  result<void> check_version();
   result<void> make_folders();
   void read_catalog();
   void read_streams();
