@@ -44,7 +44,7 @@ struct server_environment {
   runtime::transport* in_process = nullptr;
   runtime::disk* disk = nullptr;
   runtime::host::logger& log;
-  std::size_t worker_threads = 0;  // for slow work; 0: it is done on the loop, as tests want it
+  std::size_t worker_threads = 0;                   // for slow work; 0: it is done on the loop, as tests want it
   const runtime::disk_waits* disk_waits = nullptr;  // of `disk`; null: nobody measures
   option_source* configuration = nullptr;           // for reloads; null: there are none
 };
@@ -106,6 +106,7 @@ class server final : private connection_owner {
   bool accepting() const { return accepting_; }
   runtime::handshake_gate& tls_handshakes() { return tls_handshakes_; }
   const std::string& curve_key() const { return identity_.curve_key; }
+  const authenticator& logins() const { return *logins_; }
   jetstream_host* jetstream_services() { return jetstream_.get(); }
   runtime::host::logger& log() { return surroundings_.log; }
 

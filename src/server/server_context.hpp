@@ -64,7 +64,7 @@ struct server_context {
   connection_owner& owner;
 
   account_registry accounts;
-  authenticator* logins = nullptr;  // of the server; null until it starts
+  authenticator* logins = nullptr;   // of the server; null until it starts
   routing::account& global_account;  // of `accounts`
   nuid_source ids;
   block_pool blocks;

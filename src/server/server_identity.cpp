@@ -1,7 +1,7 @@
 #include "server/server_identity.hpp"
 
-#include "runtime/random.hpp"
 #include "auth/nkey.hpp"
+#include "runtime/random.hpp"
 
 #include <openssl/evp.h>
 

@@ -51,7 +51,6 @@ result<void> server::apply(options next) {
   for (const std::string& line : plan->rest) log().info(line);
   for (reload_participant* part : participants_) part->adopt(before, configured_);
   if (before.security != configured_.security) {
-    log().info("Reloaded: authorization and accounts");
     adopt_security();
     if (jetstream_) jetstream_->attach_accounts(settings_.security);
     std::vector<connection*> reviewed;  // reviewing one may close it

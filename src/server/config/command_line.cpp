@@ -101,6 +101,9 @@ const std::vector<flag>& flags() {
     out.push_back(number({"log_size_limit"}, [](options& to, std::int64_t value) { to.log_size_limit = value; }));
     out.push_back(
         number({"max_traced_msg_len"}, [](options& to, std::int64_t value) { to.max_traced_message = value; }));
+    out.push_back(text({"user"}, [](options& to, const std::string& value) { to.security.user = value; }));
+    out.push_back(text({"pass"}, [](options& to, const std::string& value) { to.security.password = value; }));
+    out.push_back(text({"auth"}, [](options& to, const std::string& value) { to.security.token = value; }));
     out.push_back(boolean({"js", "jetstream"}, [](options& to, bool on) { to.jetstream.enabled = on; }));
     out.push_back(text({"sd", "store_dir"}, [](options& to, const std::string& value) {
       to.store_directory = value;
@@ -129,17 +132,8 @@ const std::vector<flag>& flags() {
 }
 
 // Flags of the peer for what is not built here: silence would be worse than a refusal.
-constexpr std::string_view refused[] = {"user",
-                                        "pass",
-                                        "auth",
-                                        "cluster",
-                                        "cluster_listen",
-                                        "cluster_name",
-                                        "no_advertise",
-                                        "cluster_advertise",
-                                        "connect_retries",
-                                        "profile",
-                                        "help_tls"};
+constexpr std::string_view refused[] = {"cluster",           "cluster_listen",  "cluster_name", "no_advertise",
+                                        "cluster_advertise", "connect_retries", "profile",      "help_tls"};
 
 }  // namespace
 

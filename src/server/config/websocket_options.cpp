@@ -183,8 +183,10 @@ void read_websocket_block(const config_value& block, websocket_options& into, co
 result<void> check_websocket_options(const websocket_options& what) {
   if (what.port == 0) return {};
   // Nobody looks at them yet: silence would admit whom they are to keep out.
-  if (!what.user.empty() || !what.password.empty() || !what.token.empty() || !what.no_auth_user.empty())
-    return fail(errc::config_error, "authorization and no_auth_user of the websocket block are not supported by ternd");
+  if (!what.user.empty() || !what.password.empty() || !what.token.empty())
+    return fail(errc::config_error,
+                "authorization of the websocket block is not supported by ternd: name users in the "
+                "server's own, with allowed_connection_types");
   if (!what.no_tls && !what.tls) return fail(errc::config_error, "websocket requires TLS configuration");
   for (const std::string& origin : what.allowed_origins)
     if (!parse_web_origin(origin))

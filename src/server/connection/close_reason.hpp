@@ -29,6 +29,7 @@ enum class close_reason : std::uint8_t {
   authentication_expired,
   max_account_connections,
   revoked,
+  max_subscriptions,
   missing_account,
 };
 
@@ -76,6 +77,8 @@ constexpr std::string_view to_word(close_reason reason) {
       return "Authentication Expired";
     case close_reason::max_account_connections:
       return "Maximum Account Connections Exceeded";
+    case close_reason::max_subscriptions:
+      return "Maximum Subscriptions Exceeded";
     case close_reason::revoked:
       return "Credentials Revoked";
     case close_reason::missing_account:

@@ -292,8 +292,7 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
     send_error("Permissions Violation for Subscription to " + protocol::quoted(subject) + ", too many tokens");
     return verdict::go_on;
   }
-  const std::int64_t most = limit(settings.max_subscriptions > 0 ? settings.max_subscriptions : unlimited,
-                                  account_->limits.max_subscriptions);
+  const std::int64_t most = subscriptions_max();
   if (most != unlimited && std::cmp_greater_equal(subscriptions_.size(), most)) {
     server_.log.error(label() + "maximum subscriptions exceeded");
     send_error("maximum subscriptions exceeded");
@@ -310,6 +309,11 @@ protocol::verdict connection::on_subscribe(std::string_view subject, std::string
   }
   if (verbose_) send_ok();
   return verdict::go_on;
+}
+
+std::int64_t connection::subscriptions_max() const {
+  const std::int64_t of_server = server_.settings.max_subscriptions;
+  return limit(of_server > 0 ? of_server : unlimited, account_->limits.max_subscriptions);
 }
 
 protocol::verdict connection::on_unsubscribe(std::string_view sid, std::uint64_t max) {

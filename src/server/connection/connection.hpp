@@ -119,6 +119,8 @@ class connection final : public routing::receiver {
   void adopt(admission who);
   void refuse_login(close_reason why);
   void leave_account();
+  void drop_forbidden_subscriptions();
+  std::int64_t subscriptions_max() const;  // -1: no limit
   bool has_permission_to_publish(std::string_view subject);
   bool has_permission_to_subscribe(std::string_view subject, std::string_view queue, std::string_view sid,
                                    bool& in_part);

@@ -3,6 +3,7 @@
 #include "server/connection/connection.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace tern::server {
 namespace {
@@ -63,6 +64,7 @@ protocol::verdict connection::log_in(protocol::connect_options asked) {
     attempt.came_through_proxy = known->proxied_peer.has_value();
   }
   if (peer().in_process) attempt.connection_type = "IN_PROCESS";
+  identity_ = {asked.name, asked.lang, asked.version};
   claimed_user_ = !asked.user.empty() ? asked.user : asked.nkey;
   login_->asked = std::move(asked);
   login_->pending = true;
@@ -139,13 +141,37 @@ void connection::refuse_login(close_reason why) {
 }
 
 void connection::review_login() {
-  if (phase_ != phase::open || server_.logins == nullptr || (login_ && !rights_)) return;
-  const admission now = rights_ ? rights_->who : admission{account_, {}, false, nullptr};
-  if (server_.logins->still_valid(now)) {
-    if (auto renewed = server_.logins->renewed(now)) adopt(*std::move(renewed));
-    return;
+  if (phase_ != phase::open || server_.logins == nullptr || (login_ && !login_->anybody)) return;
+  const admission now = rights_ ? rights_->who : admission{account_, {}, false, nullptr, 0};
+  switch (server_.logins->review_of(now)) {
+    case authenticator::review::gone:
+      return close(close_reason::client_closed);
+    case authenticator::review::secret_changed:
+      return refuse_login(close_reason::authentication_failure);
+    case authenticator::review::valid:
+      break;
   }
-  refuse_login(close_reason::authentication_failure);
+  if (auto renewed = server_.logins->renewed(now)) adopt(*std::move(renewed));
+  drop_forbidden_subscriptions();
+  const std::int64_t most = subscriptions_max();
+  if (most >= 0 && std::cmp_greater(subscriptions_.size(), most))
+    close_with_error("maximum subscriptions exceeded", close_reason::max_subscriptions);
+}
+
+void connection::drop_forbidden_subscriptions() {
+  if (permissions() == nullptr) return;
+  std::vector<routing::subscription*> forbidden;
+  subscriptions_.each([&](routing::subscription& one) {
+    const auto answer = permissions()->may_subscribe(one.subject, one.queue);
+    one.tag = answer == auth::permissions::answer::allowed_in_part ? 1 : 0;
+    if (answer == auth::permissions::answer::denied) forbidden.push_back(&one);
+  });
+  for (routing::subscription* one : forbidden) {
+    std::string error = "Permissions Violation for Subscription to " + protocol::quoted(one->subject);
+    if (!one->queue.empty()) error += " using queue " + protocol::quoted(one->queue);
+    send_error(error + " (sid " + protocol::quoted(one->sid) + ")");
+    remove(*one);
+  }
 }
 
 // --- permissions (core 3.3) ------------------------------------------------------------------------------------------

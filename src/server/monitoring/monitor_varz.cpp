@@ -44,7 +44,10 @@ void add_limits(json_builder& out, server& from) {
   const bool secure = settings.https_port != 0;
   const int port = monitor != nullptr ? static_cast<int>(monitor->port) : settings.http_port;
   out.field("http_port", secure ? 0 : port);
-  out.field("http_base_path", settings.http_base_path).field("https_port", secure ? port : 0).field("auth_timeout", 2);
+  out.field("http_base_path", settings.http_base_path)
+      .field("https_port", secure ? port : 0)
+      .field("auth_timeout", std::chrono::duration<double>(from.logins().timeout()).count());
+  if (from.logins().login_required()) out.field("auth_required", true);
   out.field("max_control_line", settings.max_control_line).field("max_payload", settings.max_payload);
   out.field("max_pending", settings.max_pending);
   for (const char* other : {"cluster", "gateway", "mqtt"}) out.begin_object(other).end_object();

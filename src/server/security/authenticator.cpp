@@ -2,6 +2,7 @@
 
 #include "auth/nkey.hpp"
 #include "auth/password.hpp"
+#include "base/hash.hpp"
 
 #include <tern/codec/json.hpp>
 
@@ -67,11 +68,11 @@ authenticator::outcome authenticator::admit(const user& who) const {
   account_state* const account =
       who.options.account.empty() ? &accounts_.global() : accounts_.find(who.options.account);
   if (account == nullptr) return refused();
-  return admission{account, who.options.name, who.options.is_nkey, who.permissions};
+  return admission{account, who.options.name, who.options.is_nkey, who.permissions, hash64(who.options.password)};
 }
 
 std::optional<admission> authenticator::without_credentials(const std::string& own_no_auth_user) const {
-  if (!login_required()) return admission{&accounts_.global(), {}, false, nullptr};
+  if (!login_required()) return admission{&accounts_.global(), {}, false, nullptr, 0};
   const std::string& name = own_no_auth_user.empty() ? options_.no_auth_user : own_no_auth_user;
   if (!name.empty()) {
     const user* const who = find(name);
@@ -80,7 +81,7 @@ std::optional<admission> authenticator::without_credentials(const std::string& o
     return std::nullopt;
   }
   // Users of the system account alone must not shut ordinary clients out (core 3.1).
-  if (only_system_users_) return admission{&accounts_.global(), {}, false, nullptr};
+  if (only_system_users_) return admission{&accounts_.global(), {}, false, nullptr, 0};
   return std::nullopt;
 }
 
@@ -97,7 +98,7 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
   const protocol::connect_options& shown = attempt.shown;
   if (shows_nothing(shown))
     if (auto anybody = without_credentials(attempt.no_auth_user)) return done(*std::move(anybody));
-  if (!login_required()) return done(admission{&accounts_.global(), {}, false, nullptr});
+  if (!login_required()) return done(admission{&accounts_.global(), {}, false, nullptr, 0});
 
   if (!shown.nkey.empty()) {
     const user* const who = find(shown.nkey);
@@ -113,13 +114,15 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
     if (who == nullptr || who->options.is_nkey || shown.user.empty()) return done(refused());
     return compare(who->options.password, attempt, shown.pass, check(*who, attempt), std::move(done));
   }
-  admission everybody{&accounts_.global(), {}, false, default_permissions_};
+  admission everybody{&accounts_.global(), {}, false, default_permissions_, 0};
   if (!options_.token.empty()) {
     everybody.user = hidden;
+    everybody.secret = hash64(options_.token);
     return compare(options_.token, attempt, shown.auth_token, std::move(everybody), std::move(done));
   }
   if (!auth::equal_secret(options_.user, shown.user)) return done(refused());
   everybody.user = options_.user;
+  everybody.secret = hash64(options_.password);
   compare(options_.password, attempt, shown.pass, std::move(everybody), std::move(done));
 }
 
@@ -135,15 +138,20 @@ void authenticator::compare(const std::string& stored, const login_attempt&, con
   if (!taken) (*shared)(refused());
 }
 
-bool authenticator::still_valid(const admission& before) const {
-  if (before.user.empty()) return without_credentials().has_value();
-  if (!options_.token.empty()) return before.user == hidden;
-  if (users_.empty()) return before.user == options_.user;
+authenticator::review authenticator::review_of(const admission& before) const {
+  const auto judged = [&before](bool known, const std::string& secret) {
+    if (!known) return review::gone;
+    return before.secret == hash64(secret) ? review::valid : review::secret_changed;
+  };
+  if (before.user.empty()) return without_credentials() ? review::valid : review::secret_changed;
+  if (!options_.token.empty()) return judged(before.user == hidden, options_.token);
+  if (users_.empty()) return judged(before.user == options_.user, options_.password);
   const user* const who = find(before.user);
-  if (who == nullptr || who->options.is_nkey != before.is_nkey) return false;
-  const std::string_view account =
-      who->options.account.empty() ? global_account_name : std::string_view(who->options.account);
-  return before.account->name() == account;
+  if (who == nullptr) return review::gone;
+  const bool same_account =
+      before.account->name() ==
+      (who->options.account.empty() ? global_account_name : std::string_view(who->options.account));
+  return judged(same_account && who->options.is_nkey == before.is_nkey, who->options.password);
 }
 
 std::optional<admission> authenticator::renewed(const admission& before) const {

@@ -24,6 +24,7 @@ struct admission {
   std::string user;  // as it is shown: a name, a public key, or "[REDACTED]" for a token; empty: nobody in particular
   bool is_nkey = false;
   std::shared_ptr<const auth::permissions> permissions;  // null: everything
+  std::uint64_t secret = 0;                              // a hash of what was compared: a reload sees that it changed
 };
 
 struct login_attempt {
@@ -54,8 +55,9 @@ class authenticator {
   std::optional<admission> without_credentials(const std::string& own_no_auth_user = {}) const;
   // `done` runs once, now or in a later turn; not any more when the authenticator is gone.
   void log_in(login_attempt attempt, std::move_only_function<void(outcome)> done);
-  // Whether somebody who was admitted so would be again (core 4.4).
-  bool still_valid(const admission& before) const;
+  // What a reload means for somebody who was admitted so (core 4.4).
+  enum class review { valid, gone, secret_changed };
+  review review_of(const admission& before) const;
   // The same with the permissions of now; of somebody who is still valid.
   std::optional<admission> renewed(const admission& before) const;
 

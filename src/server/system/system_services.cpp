@@ -234,6 +234,11 @@ void system_services::publish_connection_event(const connection& who, const clos
                                                const std::vector<std::string>& to) {
   // The last one of `to` may be for the connection's own account.
   if (std::ranges::none_of(to, [this](const std::string& subject) { return system_.has_interest(subject); })) return;
+  const std::string event = connection_event(who, why);
+  for (const std::string& subject : to) publish(subject, event);
+}
+
+std::string system_services::connection_event(const connection& who, const close_reason* why) {
   json_builder out;
   out.begin_object();
   out.field("type", why == nullptr ? "io.nats.server.advisory.v1.client_connect"
@@ -249,7 +254,7 @@ void system_services::publish_connection_event(const connection& who, const clos
     out.field("reason", to_word(*why));
   }
   out.end_object();
-  for (const std::string& subject : to) publish(subject, out.text());
+  return out.text();
 }
 
 void system_services::connected(const connection& who) {
@@ -270,6 +275,11 @@ void system_services::refused(const connection& who, close_reason why) {
   if (why != close_reason::authentication_timeout) to.push_back("$SYS.SERVER." + owner_.id() + ".CLIENT.AUTH.ERR");
   to.push_back("$SYS.ACCOUNT." + account + ".DISCONNECT");
   publish_connection_event(who, &why, to);
+  // The account itself may look too: of a client that was nobody yet, the global one (core 6).
+  constexpr std::string_view own = "$SYS.ACCOUNT.CLIENT.AUTH.ERR";
+  routing::account& interest = who.account().interest;
+  if (why != close_reason::authentication_timeout && interest.has_interest(own))
+    send(interest, {.subject = own, .reply = {}, .headers = {}, .payload = connection_event(who, &why)});
 }
 
 void system_services::publish_account_connections(std::string_view account) {

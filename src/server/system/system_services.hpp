@@ -73,6 +73,7 @@ class system_services {
   void answer(const request& what);
   void publish(std::string_view subject, const std::string& json);
   void send(routing::account& in, const routing::message& what);
+  std::string connection_event(const connection& who, const close_reason* why);
   void publish_connection_event(const connection& who, const close_reason* why, const std::vector<std::string>& to);
   void publish_account_connections(std::string_view account);
   std::string account_connections_event(std::string_view account);
