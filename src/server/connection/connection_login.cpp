@@ -176,6 +176,28 @@ void connection::drop_forbidden_subscriptions() {
 
 // --- permissions (core 3.3) ------------------------------------------------------------------------------------------
 
+// Names that no client may use, with or without permissions (core 2.1).
+bool connection::may_publish(std::string_view subject, std::string_view reply) {
+  const auto is_below = [](std::string_view what, std::string_view prefix) {
+    return what.size() > prefix.size() && what.starts_with(prefix);
+  };
+  if (subject.starts_with('_') || subject.starts_with('$')) {
+    if (is_below(subject, "_GR_.") || subject.starts_with("$NRG.")) {
+      send_error("Permissions Violation for Publish to " + protocol::quoted(subject));
+      server_.log.error(label() + "Publish Violation - Subject " + protocol::quoted(subject));
+      return false;
+    }
+  }
+  if (reply.starts_with('_') || reply.starts_with('$')) {
+    if (reply.starts_with("_R_.") || is_below(reply, "_GR_.") || is_below(reply, "$JS.ACK.")) {
+      send_error("Permissions Violation for Publish with Reply of " + protocol::quoted(reply));
+      server_.log.error(label() + "Publish Violation - Reply " + protocol::quoted(reply));
+      return false;
+    }
+  }
+  return !rights_ || has_permission_to_publish(subject);
+}
+
 bool connection::has_permission_to_publish(std::string_view subject) {
   const auth::permissions* const rules = rights_->who.permissions.get();
   if (rules == nullptr || rules->may_publish(subject)) return true;
