@@ -37,7 +37,7 @@ def same(expected, got):
         try:
             return same_json(json.loads(expected), json.loads(got))
         except ValueError:
-            return False
+            pass  # cut short by <rest>
     return bool(pattern_of(expected).match(got))
 
 
