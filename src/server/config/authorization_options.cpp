@@ -118,6 +118,7 @@ void read_callout(const config_value& from, std::optional<auth_callout_options>&
   }
   if (callout.issuer.empty()) return errors.at(from, "Authorization callouts require an issuer to be specified");
   if (callout.users.empty()) return errors.at(from, "Authorization callouts require authorized users to be specified");
+  errors.at(from, "option \"auth_callout\" is not supported by this version of ternd");
   to = std::move(callout);
 }
 

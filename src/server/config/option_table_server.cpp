@@ -18,7 +18,7 @@ constexpr option_info rows[] = {
     {"", "tls", "map", "none", honoured, applied, "TLS on the client port: block `tls`"},
     {"", "allow_non_tls", "boolean", "false", honoured, fixed, "clients without TLS are served beside those with"},
     {"", "proxy_protocol", "boolean", "false", honoured, fixed, "connections begin with the PROXY protocol, version 1 or 2"},
-    {"", "proxies", "map", "none", honoured, applied, "block `proxies`: which proxies may sign connections"},
+    {"", "proxies", "map", "none", refused, none, "connections signed by proxies are not built: demand proxies with `proxy_required`"},
     // --- limits ---
     {"", "max_connections max_conn", "number", "65536", honoured, applied, "0 or less admits nobody; a reload closes those beyond it"},
     {"", "max_subscriptions max_subs", "number", "0: no limit", honoured, fixed, "of one connection"},

@@ -11,6 +11,26 @@ namespace {
 constexpr std::size_t nonce_size = 15;
 constexpr std::size_t responses_max = 4096;
 
+bool maps_certificates(const options& settings, const connection_facts& known) {
+  const std::optional<tls_options>& listener = known.websocket ? settings.websocket.tls : settings.tls;
+  return listener && listener->verify_and_map;
+}
+
+// In the order in which a user is looked for (core 3.7).
+std::vector<std::string> names_of(const runtime::tls_peer_certificate& shown) {
+  std::vector<std::string> out = shown.emails;
+  out.insert(out.end(), shown.dns_names.begin(), shown.dns_names.end());
+  out.insert(out.end(), shown.uris.begin(), shown.uris.end());
+  out.push_back(shown.subject);
+  std::string as_written;
+  for (const auto& [key, value] : shown.subject_parts) {
+    if (!as_written.empty()) as_written += ',';
+    as_written.append(key).append("=").append(value);
+  }
+  out.push_back(std::move(as_written));
+  return out;
+}
+
 }  // namespace
 
 const std::string& connection::nonce() const {
@@ -62,6 +82,8 @@ protocol::verdict connection::log_in(protocol::connect_options asked) {
       attempt.no_auth_user = server_.settings.websocket.no_auth_user;
     }
     attempt.came_through_proxy = known->proxied_peer.has_value();
+    if (const auto* shown = known->certificate(); shown != nullptr && maps_certificates(server_.settings, *known))
+      attempt.certificate_names = names_of(*shown);
   }
   if (peer().in_process) attempt.connection_type = "IN_PROCESS";
   identity_ = {asked.name, asked.lang, asked.version};

@@ -64,6 +64,12 @@ const authenticator::user* authenticator::find(const std::string& name) const {
   return found == users_.end() ? nullptr : &found->second;
 }
 
+const authenticator::user* authenticator::find_first(const std::vector<std::string>& names) const {
+  for (const std::string& name : names)
+    if (const user* const who = find(name); who != nullptr && !who->options.is_nkey) return who;
+  return nullptr;
+}
+
 authenticator::outcome authenticator::admit(const user& who) const {
   account_state* const account =
       who.options.account.empty() ? &accounts_.global() : accounts_.find(who.options.account);
@@ -96,7 +102,7 @@ authenticator::outcome authenticator::check(const user& who, const login_attempt
 
 void authenticator::log_in(login_attempt attempt, std::move_only_function<void(outcome)> done) {
   const protocol::connect_options& shown = attempt.shown;
-  if (shows_nothing(shown))
+  if (shows_nothing(shown) && !attempt.certificate_names)
     if (auto anybody = without_credentials(attempt.no_auth_user)) return done(*std::move(anybody));
   if (!login_required()) return done(admission{&accounts_.global(), {}, false, nullptr, 0});
 
@@ -110,8 +116,9 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
     return done(check(*who, attempt));
   }
   if (!users_.empty()) {
-    const user* const who = find(shown.user);
-    if (who == nullptr || who->options.is_nkey || shown.user.empty()) return done(refused());
+    // A certificate's user takes the place of the one in CONNECT; his password is compared all the same.
+    const user* const who = attempt.certificate_names ? find_first(*attempt.certificate_names) : find(shown.user);
+    if (who == nullptr || who->options.is_nkey || who->options.name.empty()) return done(refused());
     return compare(who->options.password, attempt, shown.pass, check(*who, attempt), std::move(done));
   }
   admission everybody{&accounts_.global(), {}, false, default_permissions_, 0};

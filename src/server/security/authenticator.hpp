@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace tern::server {
 
@@ -33,6 +34,8 @@ struct login_attempt {
   std::string connection_type;  // STANDARD, WEBSOCKET, IN_PROCESS
   std::string no_auth_user;     // of the listener, if it has one of its own
   bool came_through_proxy = false;
+  // Of a certificate that names its user (core 3.7): what it may call itself, in the order in which it is looked for.
+  std::optional<std::vector<std::string>> certificate_names;
 };
 
 class authenticator {
@@ -67,6 +70,7 @@ class authenticator {
     std::shared_ptr<const auth::permissions> permissions;
   };
   const user* find(const std::string& name) const;
+  const user* find_first(const std::vector<std::string>& names) const;
   outcome admit(const user& who) const;
   outcome check(const user& who, const login_attempt& attempt) const;
   void compare(const std::string& stored, const login_attempt& attempt, const std::string& shown, outcome when_equal,
