@@ -1,3 +1,4 @@
+// Length: one small reader per option, and the table that finds it.
 #include "server/config/config_reader.hpp"
 
 #include "base/go_duration.hpp"
@@ -34,6 +35,12 @@ constexpr block_reader blocks[] = {
     {"no_auth_user", read_no_auth_user_option},
     {"system_account", read_system_account_option},
     {"no_system_account", read_no_system_account_option},
+    {"operator", read_operator_option},
+    {"trusted", read_trusted_keys_option},
+    {"resolver", read_resolver_option},
+    {"resolver_preload", read_resolver_preload_option},
+    {"resolver_pinned_accounts", read_pinned_accounts_option},
+    {"default_sentinel", read_default_sentinel_option},
     {"tls", read_tls_option},
     {"websocket", read_websocket_option},
     {"leafnodes", read_leafnodes_option},

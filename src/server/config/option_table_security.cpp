@@ -81,14 +81,14 @@ constexpr option_info rows[] = {
     {"mappings.*[]", "destination dest", "text", "", honoured, applied, "the new subject; `$1` or `{{wildcard(1)}}`, `{{partition(...)}}` and so on"},
     {"mappings.*[]", "weight", "number or text", "100%", honoured, applied, "percent"},
     {"mappings.*[]", "cluster", "text", "none", honoured, applied, "only in the cluster of that name"},
-    {"resolver", "type", "text", "", honoured, fixed, "`full` (a copy of all accounts) or `cache` (those that were used)"},
-    {"resolver", "dir", "path", "", honoured, fixed, "where the JWTs are kept"},
-    {"resolver", "allow_delete", "boolean", "false", honoured, applied, "of `full`: accounts may be deleted"},
-    {"resolver", "hard_delete", "boolean", "false", honoured, applied, "their files too"},
-    {"resolver", "interval", "duration", "1m", honoured, applied, "of `full`: between comparisons with other servers"},
-    {"resolver", "limit", "number", "none", honoured, applied, "JWTs that are kept"},
-    {"resolver", "ttl", "duration", "1h", honoured, applied, "of `cache`"},
-    {"resolver", "timeout", "duration", "1.9s", honoured, applied, "of a look-up"},
+    {"resolver", "type", "text", "", refused, none, "operator mode is not built"},
+    {"resolver", "dir", "path", "", refused, none, "operator mode is not built"},
+    {"resolver", "allow_delete", "boolean", "false", refused, none, "operator mode is not built"},
+    {"resolver", "hard_delete", "boolean", "false", refused, none, "operator mode is not built"},
+    {"resolver", "interval", "duration", "1m", refused, none, "operator mode is not built"},
+    {"resolver", "limit", "number", "none", refused, none, "operator mode is not built"},
+    {"resolver", "ttl", "duration", "1h", refused, none, "operator mode is not built"},
+    {"resolver", "timeout", "duration", "1.9s", refused, none, "operator mode is not built"},
 };
 // clang-format on
 

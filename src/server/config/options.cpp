@@ -15,6 +15,7 @@ result<void> check_options(const options& what) {
                                         to_go_duration(what.lame_duck_duration) + ")");
   if (what.server_name.find(' ') != std::string::npos)
     return fail(errc::config_error, "server name cannot contain spaces");
+  if (auto checked = check_operators(what.security); !checked) return checked;
   if (auto checked = check_security(what.security); !checked) return checked;
   if (auto checked = check_accounts(what.security); !checked) return checked;
   return check_websocket_options(what.websocket);

@@ -4,6 +4,7 @@
 
 #include "auth/permissions.hpp"
 #include "jetstream/environment.hpp"
+#include "server/config/operator_options.hpp"
 
 #include <tern/base/error.hpp>
 #include <tern/base/time.hpp>
@@ -117,10 +118,11 @@ struct security_options {
   bool proxy_required = false;
   std::vector<mapping_options> mappings;  // of the global account
   std::optional<auth_callout_options> callout;
+  operator_options operators;
   friend bool operator==(const security_options&, const security_options&) = default;
 
   bool login_required() const {
-    return !user.empty() || !token.empty() || !users.empty() || callout.has_value();
+    return !user.empty() || !token.empty() || !users.empty() || callout.has_value() || operators.in_use();
   }
 };
 

@@ -127,7 +127,7 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
     everybody.secret = hash64(options_.token);
     return compare(options_.token, attempt, shown.auth_token, std::move(everybody), std::move(done));
   }
-  if (!auth::equal_secret(options_.user, shown.user)) return done(refused());
+  if (options_.user.empty() || !auth::equal_secret(options_.user, shown.user)) return done(refused());
   everybody.user = options_.user;
   everybody.secret = hash64(options_.password);
   compare(options_.password, attempt, shown.pass, std::move(everybody), std::move(done));
