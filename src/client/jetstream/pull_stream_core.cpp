@@ -165,11 +165,16 @@ void pull_stream_core::deliver(message received) {
   calling_.store(false, std::memory_order_release);
 }
 
-void pull_stream_core::report(error problem) {
+void pull_stream_core::report(error problem, bool last) {
   std::shared_ptr<operation_state<jetstream_message>> waiter;
   {
     const lock held(mutex_);
     if (ended_) return;
+    // Before anybody hears of it: who has the last error may ask ended() at once, from another thread.
+    if (last) {
+      ended_ = true;
+      if (!end_) end_ = stream_ended();
+    }
     if (!callback_) {
       waiter = std::exchange(waiter_, nullptr);
       if (waiter == nullptr) {
@@ -395,12 +400,7 @@ void pull_stream_core::abandon() {
 
 // An error as the last item, then nothing.
 void pull_stream_core::end_with(error why) {
-  report(std::move(why));
-  {
-    const lock held(mutex_);
-    ended_ = true;
-    if (!end_) end_ = stream_ended();
-  }
+  report(std::move(why), true);
   connection_->unsubscribe(sid_);
 }
 

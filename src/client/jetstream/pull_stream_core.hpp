@@ -60,7 +60,7 @@ class pull_stream_core final : public message_sink, public std::enable_shared_fr
   void request_left();  // the loop: timers of a request
   std::optional<pull_stream::item> take(lock& held);
   void deliver(message received);
-  void report(error problem);
+  void report(error problem, bool last = false);
   void end_with(error why);
   void on_status(const pull_status_report& status);
   void subtract(const pull_status_report& status);

@@ -41,7 +41,8 @@ class Server:
         self.context = ssl.create_default_context(cafile=f"{directory}/ca.pem")
         while True:
             try:
-                self.dial(self.http).close()
+                for port in self.ports:
+                    self.dial(port).close()
                 return
             except OSError:
                 if self.process.poll() is not None:
