@@ -212,7 +212,7 @@ void server::append_info(std::string& out, const connection& to, bool after_conn
     std::tie(info.host, info.port) = split_address(settings_.client_advertise, info.port);
   if (after_connect) info.max_payload = to.max_payload();
   info.auth_required = logins_->login_required() && settings_.security.no_auth_user.empty();
-  info.nonce = to.nonce();
+  if (!after_connect) info.nonce = to.nonce();
   info.client_id = to.id();
   if (!to.peer().in_process && !to.peer().unix_socket && to.address_is_known()) info.client_ip = to.peer().host;
   add_listener_facts(info, settings_, to);

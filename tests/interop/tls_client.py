@@ -1,5 +1,6 @@
-"""nats-py over TLS, with a certificate of its own where the server demands one (core 1.5)."""
+"""nats-py over TLS, with a certificate of its own where the server demands one, which may name its user (core 1.5, 3.7)."""
 import asyncio
+import json
 import ssl
 import sys
 
@@ -11,6 +12,10 @@ def context(with_certificate):
     if with_certificate:
         made.load_cert_chain("client.pem", "client.key")
     return made
+
+
+def maps():
+    return "verify_and_map: true" in open("server.conf").read()
 
 
 async def talk(url, tls):
@@ -29,6 +34,9 @@ async def talk(url, tls):
         if len(received) == 3:
             done.set_result(None)
 
+    if maps():
+        told = json.loads((await connection.request("$SYS.REQ.USER.INFO", timeout=5)).data)["data"]
+        print("user", told["user"], "of", told["account"])
     await connection.subscribe("t.*", cb=on_message)
     for size in (0, 10, 900_000):
         await connection.publish("t.x", b"x" * size)
@@ -43,7 +51,7 @@ async def talk(url, tls):
 
 async def main():
     url = sys.argv[1].replace("nats://", "tls://")
-    demanded = "verify: true" in open("server.conf").read()
+    demanded = maps() or "verify: true" in open("server.conf").read()
     if demanded:
         try:
             await talk(url, context(False))

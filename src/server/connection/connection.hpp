@@ -183,6 +183,7 @@ class connection final : public routing::receiver {
   // Of a client that is somebody in particular.
   struct rights {
     admission who;
+    std::string nonce;  // of its challenge, for a second CONNECT
     struct response {
       std::int64_t used = 0;
       time_point expires{};

@@ -1,7 +1,9 @@
 // Who a connection is, and what it may do therefore (core 1.3, 3).
+#include "auth/nkey.hpp"
 #include "protocol/writer.hpp"
 #include "server/connection/connection.hpp"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -35,7 +37,7 @@ std::vector<std::string> names_of(const runtime::tls_peer_certificate& shown) {
 
 const std::string& connection::nonce() const {
   static const std::string none;
-  return login_ ? login_->nonce : none;
+  return login_ ? login_->nonce : rights_ ? rights_->nonce : none;
 }
 
 // Before INFO. Without any users everybody is somebody of the global account.
@@ -47,8 +49,11 @@ void connection::prepare_login() {
       server_.logins->without_credentials(over_websocket ? server_.settings.websocket.no_auth_user : std::string());
   login_ = std::make_unique<login_state>(*this);
   if (server_.logins->wants_nonce()) {
+    // 64 letters: a byte chooses each as likely as any other.
     constexpr std::string_view letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
-    for (std::size_t at = 0; at < nonce_size; ++at) login_->nonce += letters[server_.ids.random() % letters.size()];
+    std::array<unsigned char, nonce_size> bytes{};
+    server_.loop.randomness().fill(bytes);
+    for (const unsigned char byte : bytes) login_->nonce += letters[byte % letters.size()];
   }
   if (anybody) {
     login_->anybody = true;
@@ -74,7 +79,10 @@ protocol::verdict connection::log_in(protocol::connect_options asked) {
     return verdict::stop;
   }
   if (server_.logins == nullptr) return accept_connect(asked) ? verdict::go_on : verdict::stop;
-  if (!login_) login_ = std::make_unique<login_state>(*this);  // a second CONNECT
+  if (!login_) {  // a second CONNECT, which answers the same challenge
+    login_ = std::make_unique<login_state>(*this);
+    if (rights_) login_->nonce = rights_->nonce;
+  }
   login_attempt attempt{.shown = asked, .nonce = login_->nonce, .connection_type = "STANDARD", .no_auth_user = {}};
   if (const connection_facts* const known = facts(); known != nullptr) {
     if (known->websocket) {
@@ -85,6 +93,9 @@ protocol::verdict connection::log_in(protocol::connect_options asked) {
     if (const auto* shown = known->certificate(); shown != nullptr && maps_certificates(server_.settings, *known))
       attempt.certificate_names = names_of(*shown);
   }
+  const options& settings = server_.settings;
+  attempt.certificates_name_users = (settings.tls && settings.tls->verify_and_map) ||
+                                    (settings.websocket.tls && settings.websocket.tls->verify_and_map);
   if (peer().in_process) attempt.connection_type = "IN_PROCESS";
   identity_ = {asked.name, asked.lang, asked.version};
   claimed_user_ = !asked.user.empty() ? asked.user : asked.nkey;
@@ -149,7 +160,7 @@ void connection::adopt(admission who) {
   if (who.user.empty() && who.permissions == nullptr)
     rights_.reset();
   else
-    rights_ = std::make_unique<rights>(rights{std::move(who), {}});
+    rights_ = std::make_unique<rights>(rights{std::move(who), nonce(), {}});
 }
 
 void connection::leave_account() {
@@ -157,7 +168,8 @@ void connection::leave_account() {
 }
 
 void connection::refuse_login(close_reason why) {
-  const std::string who = claimed_user_.empty() ? std::string() : " - User " + protocol::quoted(claimed_user_);
+  const std::string kind = auth::is_public_key(auth::key_kind::user, claimed_user_) ? " - Nkey " : " - User ";
+  const std::string who = claimed_user_.empty() ? std::string() : kind + protocol::quoted(claimed_user_);
   server_.log.error(label() + "authentication error" + who);
   close_with_error("Authorization Violation", why);
 }
@@ -228,8 +240,7 @@ bool connection::has_permission_to_publish(std::string_view subject) {
     if (found != rights_->responses.end()) {
       const auto& allowed = *rules->responses();
       rights::response& way = found->second;
-      const bool in_time = allowed.expires < nanoseconds(0) || server_.now() <= way.expires;
-      if (in_time && (allowed.max < 0 || way.used < allowed.max)) {
+      if (server_.now() <= way.expires && (allowed.max < 0 || way.used < allowed.max)) {
         ++way.used;
         return true;
       }
@@ -269,8 +280,9 @@ bool connection::may_receive(const routing::subscription& to, const routing::mes
     std::erase_if(open, [now = server_.now()](const auto& one) { return one.second.expires <= now; });
     if (open.size() >= responses_max) open.erase(open.begin());
   }
+  const nanoseconds lasts = rules->responses()->expires;
   open[std::string(what.reply)] = {.used = 0,
-                                   .expires = server_.now() + std::max(nanoseconds(0), rules->responses()->expires)};
+                                   .expires = lasts < nanoseconds(0) ? time_point::max() : server_.now() + lasts};
   return true;
 }
 

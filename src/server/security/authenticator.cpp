@@ -110,7 +110,7 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
     const user* const who = find(shown.nkey);
     const auto key = auth::decode_public_key(auth::key_kind::user, shown.nkey);
     const auto signature = codec::from_base64(shown.sig);
-    if (who == nullptr || !who->options.is_nkey || !key || !signature ||
+    if (who == nullptr || !who->options.is_nkey || !key || !signature || attempt.nonce.empty() ||
         !auth::signature_is_valid(*key, attempt.nonce, *signature))
       return done(refused());
     return done(check(*who, attempt));
@@ -119,28 +119,33 @@ void authenticator::log_in(login_attempt attempt, std::move_only_function<void(o
     // A certificate's user takes the place of the one in CONNECT; his password is compared all the same.
     const user* const who = attempt.certificate_names ? find_first(*attempt.certificate_names) : find(shown.user);
     if (who == nullptr || who->options.is_nkey || who->options.name.empty()) return done(refused());
-    return compare(who->options.password, attempt, shown.pass, check(*who, attempt), std::move(done));
+    if (who->options.password.empty() && attempt.certificates_name_users && !attempt.certificate_names)
+      return done(refused());
+    return compare(who->options.password, shown.pass, check(*who, attempt), std::move(done));
   }
   admission everybody{&accounts_.global(), {}, false, default_permissions_, 0};
   if (!options_.token.empty()) {
     everybody.user = hidden;
     everybody.secret = hash64(options_.token);
-    return compare(options_.token, attempt, shown.auth_token, std::move(everybody), std::move(done));
+    return compare(options_.token, shown.auth_token, std::move(everybody), std::move(done));
   }
   if (options_.user.empty() || !auth::equal_secret(options_.user, shown.user)) return done(refused());
   everybody.user = options_.user;
   everybody.secret = hash64(options_.password);
-  compare(options_.password, attempt, shown.pass, std::move(everybody), std::move(done));
+  compare(options_.password, shown.pass, std::move(everybody), std::move(done));
 }
 
-void authenticator::compare(const std::string& stored, const login_attempt&, const std::string& shown,
-                            outcome when_equal, std::move_only_function<void(outcome)> done) {
+void authenticator::compare(const std::string& stored, const std::string& shown, outcome when_equal,
+                            std::move_only_function<void(outcome)> done) {
   if (!auth::is_bcrypt(stored)) return done(auth::equal_secret(stored, shown) ? std::move(when_equal) : refused());
   auto shared = std::make_shared<std::move_only_function<void(outcome)>>(std::move(done));
   const bool taken = workers_.run([stored, shown] { return auth::bcrypt_matches(stored, shown); },
-                                  [alive = std::weak_ptr<int>(alive_), shared, when_equal](bool equal) {
+                                  [this, alive = std::weak_ptr<int>(alive_), shared, when_equal](bool equal) {
                                     if (alive.expired()) return;
-                                    (*shared)(equal ? when_equal : outcome(refused()));
+                                    if (!equal || !when_equal) return (*shared)(equal ? when_equal : refused());
+                                    // A reload may have come while the hash was compared.
+                                    if (review_of(*when_equal) != review::valid) return (*shared)(refused());
+                                    (*shared)(*renewed(*when_equal));
                                   });
   if (!taken) (*shared)(refused());
 }

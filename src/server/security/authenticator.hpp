@@ -36,6 +36,8 @@ struct login_attempt {
   bool came_through_proxy = false;
   // Of a certificate that names its user (core 3.7): what it may call itself, in the order in which it is looked for.
   std::optional<std::vector<std::string>> certificate_names;
+  // Some listener takes users from certificates: one without a password is nobody elsewhere (core 3.7).
+  bool certificates_name_users = false;
 };
 
 class authenticator {
@@ -73,7 +75,7 @@ class authenticator {
   const user* find_first(const std::vector<std::string>& names) const;
   outcome admit(const user& who) const;
   outcome check(const user& who, const login_attempt& attempt) const;
-  void compare(const std::string& stored, const login_attempt& attempt, const std::string& shown, outcome when_equal,
+  void compare(const std::string& stored, const std::string& shown, outcome when_equal,
                std::move_only_function<void(outcome)> done);
 
   account_registry& accounts_;
