@@ -1,5 +1,6 @@
 #include "auth/permission_template.hpp"
 
+#include "base/ascii.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>
@@ -8,18 +9,11 @@
 namespace tern::auth {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return out;
-}
-
 std::vector<std::string> values_of_tag(const std::vector<std::string>& tags, std::string_view name) {
   const std::string begin = std::string(name) + ":";
   std::vector<std::string> out;
   for (const std::string& tag : tags) {
-    if (lower(tag).starts_with(begin)) out.push_back(tag.substr(begin.size()));
+    if (lower_case(tag).starts_with(begin)) out.push_back(tag.substr(begin.size()));
   }
   return out;
 }
@@ -41,7 +35,7 @@ class expansion {
  private:
   // Empty: the tag is not there. What is denied must not be forgotten for that.
   result<std::vector<std::string>> values(std::string_view operation) const {
-    const std::string name = lower(operation);
+    const std::string name = lower_case(operation);
     if (name == "name()") return std::vector{user_.name};
     if (name == "subject()") return std::vector{user_.sub};
     if (name == "account-name()") return std::vector{account_.name};

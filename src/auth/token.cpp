@@ -1,5 +1,7 @@
 #include "auth/token.hpp"
 
+#include "base/ascii.hpp"
+
 #include <tern/codec/json.hpp>
 
 #include <algorithm>
@@ -23,15 +25,6 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-bool equal_letters(std::string_view left, std::string_view right) {
-  return std::ranges::equal(left, right, [](char one, char other) {
-    const auto lower = [](char letter) {
-      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-    };
-    return lower(one) == lower(other);
-  });
-}
-
 constexpr std::string_view algorithm = "ed25519-nkey";
 
 result<void> check_header(std::string_view coded) {
@@ -39,8 +32,8 @@ result<void> check_header(std::string_view coded) {
   if (!text) return fail(errc::decode_error, "the header of a token is not base64");
   const auto header = codec::read_json<token_header>(*text, codec::peer_lenient);
   if (!header) return fail(errc::decode_error, "the header of a token is not JSON");
-  if (!equal_letters(header->typ, "jwt")) return fail(errc::decode_error, "a token of another type");
-  if (!equal_letters(header->alg, algorithm))
+  if (!equal_in_any_case(header->typ, "jwt")) return fail(errc::decode_error, "a token of another type");
+  if (!equal_in_any_case(header->alg, algorithm))
     return fail(errc::unsupported, "a token is signed by another algorithm",
                 "tokens are of version 2: " + std::string(algorithm));
   return {};

@@ -2,6 +2,7 @@
 
 #include "auth/credentials.hpp"
 #include "auth/permission_template.hpp"
+#include "base/ascii.hpp"
 #include "protocol/subject.hpp"
 
 #include <algorithm>
@@ -71,11 +72,8 @@ bool source_is_allowed(const user_rights& rights, std::string_view text) {
 
 bool connection_type_is_allowed(const user_rights& rights, std::string_view type) {
   if (rights.allowed_connection_types.empty()) return true;
-  return std::ranges::any_of(rights.allowed_connection_types, [type](const std::string& allowed) {
-    return std::ranges::equal(allowed, type, [](char one, char other) {
-      return (one >= 'a' && one <= 'z' ? static_cast<char>(one - 32) : one) == other;
-    });
-  });
+  return std::ranges::any_of(rights.allowed_connection_types,
+                             [type](const std::string& allowed) { return upper_case(allowed) == type; });
 }
 
 result<void> parse_version_4(std::string_view text, std::array<std::uint8_t, 16>& to, std::size_t at) {

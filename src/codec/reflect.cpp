@@ -1,19 +1,12 @@
 #include <tern/codec/reflect.hpp>
 
+#include "base/ascii.hpp"
+
 #include <cassert>
 
 namespace tern::codec::detail {
 
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-  if (left.size() != right.size()) return false;
-  const auto lower = [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter | 0x20) : letter;
-  };
-  for (std::size_t index = 0; index < left.size(); ++index) {
-    if (lower(left[index]) != lower(right[index])) return false;
-  }
-  return true;
-}
+bool equal_ignoring_case(std::string_view left, std::string_view right) { return equal_in_any_case(left, right); }
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include "jetstream/go_json_words.hpp"
 
+#include "base/ascii.hpp"
 #include "base/numbers.hpp"
 
 #include <tern/base/time.hpp>
@@ -54,11 +55,6 @@ constexpr std::string_view long_members[] = {"max_msgs", "max_msgs_per_subject"}
 std::string_view look_up(std::span<const name_pair> in, std::string_view key) {
   const auto found = std::ranges::find(in, key, &name_pair::first);
   return found == in.end() ? std::string_view() : found->second;
-}
-
-bool equals_in_any_case(std::string_view left, std::string_view right) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(left, right, {}, lower, lower);
 }
 
 std::string_view word_for(json_kind kind) {
@@ -134,7 +130,7 @@ class misfit_search {
     std::string_view key;
     while (reader.next_key(key)) {
       const auto member = std::ranges::find_if(
-          members, [key](const codec::member_type& one) { return equals_in_any_case(one.name, key); });
+          members, [key](const codec::member_type& one) { return equal_in_any_case(one.name, key); });
       if (member == members.end()) {
         if (!reader.skip()) return false;
         continue;
@@ -193,7 +189,7 @@ class misfit_search {
     const std::string_view inside = is_text && raw.size() >= 2 ? raw.substr(1, raw.size() - 2) : std::string_view();
     const auto& operations = *type.enumeration;
     const bool known = is_text && std::ranges::any_of(operations.words, [&](const codec::enum_word& one) {
-                         return operations.ignore_case ? equals_in_any_case(one.word, inside) : one.word == inside;
+                         return operations.ignore_case ? equal_in_any_case(one.word, inside) : one.word == inside;
                        });
     if (known) return true;
     const std::string_view member = path_.empty() ? std::string_view() : path_.back();

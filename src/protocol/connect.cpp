@@ -1,5 +1,7 @@
 #include "protocol/connect.hpp"
 
+#include "base/ascii.hpp"
+
 #include <tern/codec/json.hpp>
 
 #include <algorithm>
@@ -9,10 +11,7 @@ namespace tern::protocol {
 namespace {
 
 bool is_secret(std::string_view key) {
-  std::string lower(key);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter | 0x20);
-  }
+  const std::string lower = lower_case(key);
   return lower.starts_with("pass") || lower.starts_with("auth_token") || lower == "sig" || lower == "proxy_sig" ||
          lower == "nkey";
 }

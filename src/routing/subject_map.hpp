@@ -17,9 +17,11 @@ struct mapping {
     std::string subject;
     int weight = 100;     // percent
     std::string cluster;  // only there; empty: where no other of its source is for this cluster
+    friend bool operator==(const destination&, const destination&) = default;
   };
   std::string source;
   std::vector<destination> destinations;
+  friend bool operator==(const mapping&, const mapping&) = default;
 };
 
 class subject_map {

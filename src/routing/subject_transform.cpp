@@ -1,5 +1,6 @@
 #include "routing/subject_transform.hpp"
 
+#include "base/ascii.hpp"
 #include "base/numbers.hpp"
 #include "protocol/subject.hpp"
 
@@ -21,12 +22,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
 }
 
 std::vector<std::string_view> tokens_of(std::string_view subject) {

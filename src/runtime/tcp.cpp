@@ -4,6 +4,8 @@
 #include "runtime/tcp_stream.hpp"
 #include "runtime/transport.hpp"
 
+#include "base/ascii.hpp"
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include <netinet/in.h>
@@ -36,7 +38,7 @@ error_code system_error(int error_number) { return {error_number, boost::system:
 // Begins with a small letter, as scripts that look for "address already in use" have it from Go.
 std::string words_of(const error_code& why) {
   std::string text = why.message();
-  if (!text.empty() && text.front() >= 'A' && text.front() <= 'Z') text.front() = static_cast<char>(text.front() + 32);
+  if (!text.empty()) text.front() = lower_case(text.front());
   return text;
 }
 

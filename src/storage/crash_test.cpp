@@ -195,19 +195,22 @@ TEST(crash, at_every_operation_and_again_while_recovering) {
   crash_everywhere({7, 0, crash_loss::all_unsynced}, true);
 }
 
-// TERN_CRASH_PLAN="seed stop loss rules steps again" lives one of the lives above once more and tells every operation.
-TEST(crash, replays_the_plan_that_is_asked_for) {
-  const char* wanted = std::getenv("TERN_CRASH_PLAN");
-  if (wanted == nullptr) GTEST_SKIP() << "TERN_CRASH_PLAN is not set";
-  crash_plan plan;
-  unsigned long long seed = 0, stop = 0;
-  int loss = 0, rules = 0, again = 0;
-  ASSERT_EQ(std::sscanf(wanted, "%llu %llu %d %d %d %d", &seed, &stop, &loss, &rules, &plan.steps, &again), 6);
-  plan.seed = seed;
-  plan.stop = stop;
-  plan.loss = static_cast<crash_loss>(loss);
-  plan.rules = static_cast<naming_rules>(rules);
-  plan.tell = true;
+// One plan alone. TERN_CRASH_PLAN="seed stop loss rules steps again" chooses one of those above, told operation by
+// operation.
+TEST(crash, one_plan_is_lived_again) {
+  const char* const wanted = std::getenv("TERN_CRASH_PLAN");
+  crash_plan plan{8, 25, crash_loss::torn_write};
+  int again = 1;
+  if (wanted != nullptr) {
+    unsigned long long seed = 0, stop = 0;
+    int loss = 0, rules = 0;
+    ASSERT_EQ(std::sscanf(wanted, "%llu %llu %d %d %d %d", &seed, &stop, &loss, &rules, &plan.steps, &again), 6);
+    plan.seed = seed;
+    plan.stop = stop;
+    plan.loss = static_cast<crash_loss>(loss);
+    plan.rules = static_cast<naming_rules>(rules);
+    plan.tell = true;
+  }
   live_and_crash(plan, again != 0);
 }
 
@@ -249,14 +252,13 @@ TEST(crash, property_many_lives_on_a_failing_disk) {
   }
 }
 
-// TERN_CRASH_LIVES="seed faults" lives one of these again and tells everything.
-TEST(crash, replays_the_lives_that_are_asked_for) {
-  const char* wanted = std::getenv("TERN_CRASH_LIVES");
-  if (wanted == nullptr) GTEST_SKIP() << "TERN_CRASH_LIVES is not set";
-  unsigned long long seed = 0;
+// One row of lives alone. TERN_CRASH_LIVES="seed faults" chooses it, told operation by operation.
+TEST(crash, one_row_of_lives_is_lived_again) {
+  const char* const wanted = std::getenv("TERN_CRASH_LIVES");
+  unsigned long long seed = 1;
   int faults = 0;
-  ASSERT_EQ(std::sscanf(wanted, "%llu %d", &seed, &faults), 2);
-  live_many_times(seed, faults != 0, true);
+  if (wanted != nullptr) ASSERT_EQ(std::sscanf(wanted, "%llu %d", &seed, &faults), 2);
+  live_many_times(seed, faults != 0, wanted != nullptr);
 }
 
 }  // namespace

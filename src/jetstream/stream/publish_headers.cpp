@@ -1,5 +1,6 @@
 #include "jetstream/stream/publish_headers.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
 #include "protocol/headers.hpp"
@@ -41,12 +42,6 @@ constexpr std::array<std::pair<std::string_view, field>, 22> known_fields = {{
     {"Stream-Source", &publish_headers::stream_source},
 }};
 
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equals_in_any_case(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word, {}, lower_case);
-}
-
 void take(publish_headers& into, std::string_view name, std::string_view value) {
   if (name == request_info.substr(common_prefix.size())) {
     into.has_request_info = true;
@@ -87,13 +82,13 @@ std::string storable_headers(std::string_view block) {
 
 std::optional<rollup_scope> parse_rollup(std::string_view text) {
   if (text.empty()) return rollup_scope::none;
-  if (equals_in_any_case(text, "sub")) return rollup_scope::subject;
-  if (equals_in_any_case(text, "all")) return rollup_scope::all;
+  if (equal_in_any_case(text, "sub")) return rollup_scope::subject;
+  if (equal_in_any_case(text, "all")) return rollup_scope::all;
   return std::nullopt;
 }
 
 std::optional<nanoseconds> parse_time_to_live(std::string_view text) {
-  if (equals_in_any_case(text, "never")) return nanoseconds(0);
+  if (equal_in_any_case(text, "never")) return nanoseconds(0);
   if (const auto seconds = parse_decimal(text)) {
     constexpr std::uint64_t seconds_max = 9'000'000'000;  // what fits nanoseconds
     if (*seconds == 0 || *seconds > seconds_max) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "jetstream/stream/schedule_pattern.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
 
@@ -24,13 +25,6 @@ constexpr std::pair<std::string_view, std::string_view> named_patterns[] = {
 constexpr std::string_view months[] = {"jan", "feb", "mar", "apr", "may", "jun",
                                        "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr std::string_view weekdays[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
 
 template <std::size_t Count>
 std::optional<unsigned> find_name(const std::string_view (&names)[Count], std::string_view text, unsigned first) {

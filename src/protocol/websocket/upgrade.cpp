@@ -1,6 +1,8 @@
 // The one place that knows Beast's HTTP for WebSockets.
 #include "protocol/websocket/upgrade.hpp"
 
+#include "base/ascii.hpp"
+
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -19,10 +21,8 @@ namespace http = boost::beast::http;
 constexpr std::string_view accept_guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr std::size_t key_length = 24;  // of 16 bytes in base64
 
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
-
 bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
 std::string_view trimmed(std::string_view text) {

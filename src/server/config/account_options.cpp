@@ -139,8 +139,8 @@ void read_account(const config_entry& block, options& into, block_errors& errors
   into.security.accounts.push_back(std::move(account));
 }
 
-void read_destination(const config_value& from, std::string_view source, mapping_options& to, block_errors& errors) {
-  mapping_options::destination one;
+void read_destination(const config_value& from, std::string_view source, routing::mapping& to, block_errors& errors) {
+  routing::mapping::destination one;
   bool weighed = false;
   for (const config_entry& entry : from.entries) {
     const std::string key = lower_case(entry.key);
@@ -178,10 +178,10 @@ void read_destination(const config_value& from, std::string_view source, mapping
 
 }  // namespace
 
-void read_mappings(const config_value& from, std::vector<mapping_options>& to, block_errors& errors) {
+void read_mappings(const config_value& from, std::vector<routing::mapping>& to, block_errors& errors) {
   if (!from.is_map()) return errors.at(from, "Expected account mappings to be a map/struct");
   for (const config_entry& entry : from.entries) {
-    mapping_options mapping{.source = entry.key, .destinations = {}};
+    routing::mapping mapping{.source = entry.key, .destinations = {}};
     if (!protocol::is_valid_config_subject(entry.key)) {
       errors.at(entry.value, "Subject \"" + entry.key + "\" is not a valid subject");
       continue;

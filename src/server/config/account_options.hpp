@@ -10,6 +10,6 @@ namespace tern::server {
 
 void read_exports(const config_value& from, account_options& to, block_errors& errors);
 void read_imports(const config_value& from, account_options& to, block_errors& errors);
-void read_mappings(const config_value& from, std::vector<mapping_options>& to, block_errors& errors);
+void read_mappings(const config_value& from, std::vector<routing::mapping>& to, block_errors& errors);
 
 }  // namespace tern::server

@@ -3,6 +3,7 @@
 
 #include "auth/nkey.hpp"
 #include "auth/password.hpp"
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "server/config/permission_options.hpp"
 
@@ -19,20 +20,11 @@ bool is_connection_type(std::string_view text) {
   return std::ranges::find(types, text) != types.end();
 }
 
-std::string shown(const config_value& value) {
-  if (value.is_text()) return value.text;
-  std::string out;
-  append_json(out, value);
-  return out;
-}
-
 void read_connection_types(const config_value& from, user_options& to, block_errors& errors) {
   if (!errors.take(from, to.connection_types)) return;
   std::string unknown;
   for (std::string& type : to.connection_types) {
-    std::ranges::transform(type, type.begin(), [](char letter) {
-      return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
-    });
+    type = upper_case(type);
     if (!is_connection_type(type)) unknown.append(unknown.empty() ? "" : " ").append("\"" + type + "\"");
   }
   if (!unknown.empty()) errors.at(from, "invalid connection types [" + unknown + "]");

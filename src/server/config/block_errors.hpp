@@ -4,13 +4,21 @@
 
 #include "server/config/config_reader.hpp"
 
+#include "base/ascii.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tern::server {
 
-std::string lower_case(std::string_view text);
+// A value as a complaint shows it.
+inline std::string shown(const config_value& value) {
+  if (value.is_text()) return value.text;
+  std::string out;
+  append_json(out, value);
+  return out;
+}
 
 class block_errors {
  public:
@@ -25,8 +33,8 @@ class block_errors {
     if (!entry.used_as_variable) at(entry.value, "unknown field \"" + entry.key + "\"");
   }
   void wrong_type(const config_value& where, std::string_view wanted) {
-    at(where, "interface conversion: interface {} is " + std::string(where.type_name()) + ", not " +
-                  std::string(wanted));
+    at(where,
+       "interface conversion: interface {} is " + std::string(where.type_name()) + ", not " + std::string(wanted));
   }
 
   bool take(const config_value& from, std::string& to) {

@@ -1,5 +1,6 @@
 #include "server/config/config_lexer.hpp"
 
+#include "base/ascii.hpp"
 #include "base/numbers.hpp"
 
 #include <algorithm>
@@ -21,14 +22,6 @@ int hex_value(int letter) {
   if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
   if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
   return -1;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-  });
-  return out;
 }
 
 config_lexer::scalar text_scalar(std::string text) {
@@ -233,7 +226,7 @@ result<config_lexer::scalar> config_lexer::read_bare(std::size_t begin) {
     return text_scalar(std::move(escaped));
   }
   if (has_escapes) return text_scalar(std::move(escaped));
-  const std::string word = lower(escaped);
+  const std::string word = lower_case(escaped);
   const bool yes = word == "true" || word == "yes" || word == "on";
   if (yes || word == "false" || word == "no" || word == "off") {
     scalar out;
@@ -308,7 +301,7 @@ result<config_lexer::scalar> config_lexer::read_date(std::size_t begin) {
 
 result<config_lexer::scalar> config_lexer::integer_of(std::string_view text) const {
   const std::size_t digits_end = text.find_last_of("0123456789") + 1;
-  const std::string suffix = lower(text.substr(digits_end));
+  const std::string suffix = lower_case(text.substr(digits_end));
   const auto number = parse_signed_decimal(text.substr(0, digits_end));
   if (!number)
     return fail(errc::config_error, "integer '" + std::string(text.substr(0, digits_end)) + "' is out of the range");

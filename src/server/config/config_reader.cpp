@@ -1,6 +1,7 @@
 // Length: one small reader per option, and the table that finds it.
 #include "server/config/config_reader.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
 #include "server/config/listener_options.hpp"
@@ -15,15 +16,8 @@
 namespace tern::server {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-  });
-  return out;
-}
-
-// Blocks whose readers stand in files of their own: the name in the table, what reads it. Length: it grows a line a block.
+// Blocks whose readers stand in files of their own: the name in the table, what reads it. Length: it grows a line a
+// block.
 struct block_reader {
   std::string_view name;
   void (*read)(const config_entry&, options&, config_findings&);
@@ -243,7 +237,7 @@ void reader::read(const config_value& tree) { read_block({}, tree, rules()); }
 
 void reader::read_block(std::string_view block, const config_value& tree, std::span<const rule> takes) {
   for (const config_entry& entry : tree.entries) {
-    const option_info* info = find_option(block, lower(entry.key));
+    const option_info* info = find_option(block, lower_case(entry.key));
     if (info == nullptr) {
       unknown(entry);
       continue;
@@ -407,7 +401,7 @@ void reader::lame_duck_grace_period(const config_entry& entry) {
 void reader::tags(const config_entry& entry) {
   std::vector<std::string> found;
   const auto add = [&found](std::string_view tag) {
-    std::string word = lower(tag);
+    std::string word = lower_case(tag);
     if (std::ranges::find(found, word) == found.end()) found.push_back(std::move(word));
   };
   const config_value& from = entry.value;
@@ -441,7 +435,7 @@ void reader::jetstream(const config_entry& entry) {
     return;
   }
   if (from.is_text()) {
-    const std::string word = lower(from.text);
+    const std::string word = lower_case(from.text);
     if (word == "enabled" || word == "enable")
       into_.jetstream.enabled = true;
     else if (word == "disabled" || word == "disable")
@@ -457,7 +451,7 @@ void reader::jetstream(const config_entry& entry) {
 }
 
 void reader::jetstream_sync_interval(const config_entry& entry) {
-  if (entry.value.is_text() && lower(entry.value.text) == "always") {
+  if (entry.value.is_text() && lower_case(entry.value.text) == "always") {
     into_.jetstream.sync_interval.reset();
     return;
   }

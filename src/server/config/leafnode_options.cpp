@@ -1,5 +1,6 @@
 #include "server/config/leafnode_options.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
 #include "server/config/config_reader.hpp"
@@ -12,13 +13,6 @@
 
 namespace tern::server {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return out;
-}
 
 std::array<std::uint64_t, 3> parts_of(std::string_view version) {
   std::array<std::uint64_t, 3> out{};
@@ -39,7 +33,7 @@ class leafnodes_reader {
 
   void read(const config_value& block) {
     if (!block.is_map()) return complain(block, "Expected leafnode to be a map, got " + std::string(block.type_name()));
-    for (const config_entry& entry : block.entries) read_key(lower(entry.key), entry);
+    for (const config_entry& entry : block.entries) read_key(lower_case(entry.key), entry);
   }
 
  private:
@@ -82,7 +76,7 @@ void leafnodes_reader::take_listen(const config_value& from) {
 void leafnodes_reader::take_authorization(const config_value& from) {
   if (!from.is_map()) return wrong_type(from, "map[string]interface {}");
   for (const config_entry& one : from.entries) {
-    const std::string key = lower(one.key);
+    const std::string key = lower_case(one.key);
     if (key == "user" || key == "username") {
       take(one.value, into_.user);
     } else if (key == "pass" || key == "password") {

@@ -1,5 +1,7 @@
 #include "server/config/option_table.hpp"
 
+#include "base/ascii.hpp"
+
 namespace tern::server {
 namespace {
 
@@ -67,9 +69,7 @@ std::string without_effect_text(const option_info& what, std::string_view as_wri
 }
 
 std::string explain_option(std::string_view path_or_name) {
-  std::string wanted;
-  for (const char letter : path_or_name)
-    wanted += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+  const std::string wanted = lower_case(path_or_name);
   std::string out;
   for (const option_info& one : option_table()) {
     if (!matches(one, wanted)) continue;

@@ -1,5 +1,6 @@
 #include "server/config/permission_options.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "protocol/subject.hpp"
 
@@ -7,13 +8,6 @@
 
 namespace tern::server {
 namespace {
-
-std::string shown(const config_value& value) {
-  if (value.is_text()) return value.text;
-  std::string out;
-  append_json(out, value);
-  return out;
-}
 
 // A queue may stand behind the subject of a subscription, and only there.
 void check_subjects(const std::vector<std::string>& subjects, bool with_queue, block_errors& errors) {
@@ -73,14 +67,6 @@ void read_responses(const config_value& from, std::optional<auth::response_permi
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-  });
-  return out;
-}
 
 std::optional<auth::permission_settings> read_permissions(const config_value& block, block_errors& errors) {
   if (!block.is_map()) {

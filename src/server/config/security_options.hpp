@@ -4,6 +4,7 @@
 
 #include "auth/permissions.hpp"
 #include "jetstream/environment.hpp"
+#include "routing/subject_map.hpp"
 #include "server/config/operator_options.hpp"
 
 #include <tern/base/error.hpp>
@@ -73,23 +74,11 @@ struct import_options {
   friend bool operator==(const import_options&, const import_options&) = default;
 };
 
-struct mapping_options {
-  struct destination {
-    std::string subject;
-    int weight = 100;
-    std::string cluster;
-    friend bool operator==(const destination&, const destination&) = default;
-  };
-  std::string source;
-  std::vector<destination> destinations;
-  friend bool operator==(const mapping_options&, const mapping_options&) = default;
-};
-
 struct account_options {
   std::string name, nkey;
   std::vector<export_options> exports;
   std::vector<import_options> imports;
-  std::vector<mapping_options> mappings;
+  std::vector<routing::mapping> mappings;
   account_limits_options limits;
   std::optional<jetstream::account_limits> jetstream;  // absent: none
   std::optional<auth::permission_settings> default_permissions;
@@ -116,7 +105,7 @@ struct security_options {
   std::string system_account;  // empty: $SYS
   bool no_system_account = false;
   bool proxy_required = false;
-  std::vector<mapping_options> mappings;  // of the global account
+  std::vector<routing::mapping> mappings;  // of the global account
   std::optional<auth_callout_options> callout;
   operator_options operators;
   friend bool operator==(const security_options&, const security_options&) = default;
@@ -135,7 +124,7 @@ void read_no_system_account_option(const config_entry& entry, options& into, con
 
 // What the blocks must say together, with the peer's texts.
 result<void> check_security(const security_options& what);
-result<void> check_mapping(const mapping_options& what);
+result<void> check_mapping(const routing::mapping& what);
 // Whether exports and imports fit together.
 result<void> check_accounts(const security_options& what);
 // Some password is neither a hash nor absent.

@@ -1,5 +1,6 @@
 #include "server/config/tls_options.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "runtime/host/files.hpp"
 #include "server/config/config_reader.hpp"
@@ -12,13 +13,6 @@
 
 namespace tern::server {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return out;
-}
 
 bool is_key_digest(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
@@ -124,7 +118,7 @@ void tls_reader::read_certificates(const config_entry& entry) {
     std::string certificate, key;
     bool known = true;
     for (const config_entry& part : one.entries) {
-      const std::string name = lower(part.key);
+      const std::string name = lower_case(part.key);
       std::string* const to = name == "cert_file" ? &certificate : name == "key_file" ? &key : nullptr;
       if (to == nullptr) {
         known = false;
@@ -195,7 +189,7 @@ void tls_reader::read_pins(const config_entry& entry) {
       complain(element, "error parsing tls config, 'pinned_certs' key " + element.text +
                             " does not look like hex-encoded sha256 of DER encoded SubjectPublicKeyInfo");
     else
-      into_.pinned_keys.push_back(lower(element.text));
+      into_.pinned_keys.push_back(lower_case(element.text));
   }
 }
 
@@ -208,7 +202,7 @@ void tls_reader::read_handshake_first(const config_entry& entry) {
   if (!value.is_text())
     return complain(
         value, "field \"" + entry.key + "\" should be a boolean or a string, got " + std::string(value.type_name()));
-  const std::string word = lower(value.text);
+  const std::string word = lower_case(value.text);
   if (word == "true" || word == "on") {
     into_.first = handshake_first::always;
   } else if (word == "false" || word == "off") {
@@ -271,7 +265,7 @@ bool tls_reader::read(const config_value& block) {
                         ", not map[string]interface {}");
     return false;
   }
-  for (const config_entry& entry : block.entries) read_key(lower(entry.key), entry);
+  for (const config_entry& entry : block.entries) read_key(lower_case(entry.key), entry);
   if (ok_) check(block);
   return ok_;
 }

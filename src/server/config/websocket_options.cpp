@@ -1,5 +1,6 @@
 #include "server/config/websocket_options.hpp"
 
+#include "base/ascii.hpp"
 #include "base/go_duration.hpp"
 #include "base/numbers.hpp"
 #include "server/config/config_reader.hpp"
@@ -11,13 +12,6 @@
 
 namespace tern::server {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return out;
-}
 
 // One run over a block.
 class websocket_reader {
@@ -118,7 +112,7 @@ void websocket_reader::take_headers(const config_value& from) {
 void websocket_reader::take_authorization(const config_value& from) {
   if (!from.is_map()) return wrong_type(from, "map[string]interface {}");
   for (const config_entry& one : from.entries) {
-    const std::string key = lower(one.key);
+    const std::string key = lower_case(one.key);
     if (key == "user" || key == "username") {
       take(one.value, into_.user);
     } else if (key == "pass" || key == "password") {
@@ -169,7 +163,7 @@ void websocket_reader::read_key(const std::string& key, const config_entry& entr
 
 void websocket_reader::read(const config_value& block) {
   if (!block.is_map()) return complain(block, "Expected websocket to be a map, got " + std::string(block.type_name()));
-  for (const config_entry& entry : block.entries) read_key(lower(entry.key), entry);
+  for (const config_entry& entry : block.entries) read_key(lower_case(entry.key), entry);
   if (into_.handshake_timeout <= nanoseconds(0)) into_.handshake_timeout = websocket_options{}.handshake_timeout;
 }
 
@@ -198,7 +192,7 @@ result<void> check_websocket_options(const websocket_options& what) {
 std::optional<web_origin> parse_web_origin(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  web_origin out{.scheme = lower(text.substr(0, colon))};
+  web_origin out{.scheme = lower_case(text.substr(0, colon))};
   std::string_view rest = text.substr(colon + 3);
   rest = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
@@ -212,7 +206,7 @@ std::optional<web_origin> parse_web_origin(std::string_view text) {
     rest = rest.substr(0, port);
   }
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-  out.host = lower(rest);
+  out.host = lower_case(rest);
   return out;
 }
 

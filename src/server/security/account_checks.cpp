@@ -47,33 +47,30 @@ result<void> check_exports(const account_options& account) {
   return {};
 }
 
-// Whether the subjects of `start` come, import by import, from an account that takes them from here again.
-bool forms_cycle(const security_options& all, const account_options& at, const import_options& what,
-                 std::set<std::string, std::less<>>& passed) {
-  if (!passed.insert(at.name).second) return true;
-  const account_options* const from = find_account(all, what.account);
-  bool found = false;
-  if (from != nullptr)
-    for (const import_options& next : from->imports) {
-      if (next.service != what.service) continue;
-      const std::string local = !next.to.empty()       ? next.to
-                                : !next.prefix.empty() ? next.prefix + "." + next.subject
-                                                       : next.subject;
-      if (!protocol::is_valid_config_subject(local) || !protocol::subjects_overlap(local, what.subject)) continue;
-      found = found || forms_cycle(all, *from, next, passed);
-    }
-  passed.erase(at.name);
-  return found;
+// The subject on this side, as a pattern or as the text of a transform.
+std::string local_subject(const import_options& what) {
+  return !what.to.empty() ? what.to : !what.prefix.empty() ? what.prefix + "." + what.subject : what.subject;
+}
+
+bool overlap(const std::string& local, const std::string& subject) {
+  return protocol::is_valid_config_subject(local) && protocol::subjects_overlap(local, subject);
+}
+
+// Whether what `at` takes comes, import by import, from what `first` of the account `start` has brought there. Each
+// import is looked at once.
+bool forms_cycle(const security_options& all, const account_options& start, const import_options& first,
+                 const import_options& at, std::set<const import_options*>& passed) {
+  const account_options* const from = find_account(all, at.account);
+  if (from == nullptr || !passed.insert(&at).second) return false;
+  if (from == &start && overlap(local_subject(first), at.subject)) return true;
+  return std::ranges::any_of(from->imports, [&](const import_options& next) {
+    return next.service == first.service && overlap(local_subject(next), at.subject) &&
+           forms_cycle(all, start, first, next, passed);
+  });
 }
 
 result<void> check_transform(const import_options& what) {
-  if (what.service) {
-    if (what.to.empty() || !protocol::has_wildcards(what.subject)) return {};
-    // From the local subject to that of the service.
-    const auto made = routing::subject_transform::create(what.to, what.subject);
-    (void)made;
-    return {};
-  }
+  if (what.service) return {};
   if (!what.prefix.empty()) {
     std::string_view prefix = what.prefix;
     if (prefix.ends_with('.')) prefix.remove_suffix(1);
@@ -105,13 +102,13 @@ result<void> check_imports(const security_options& all, const account_options& a
       return fail(errc::config_error,
                   import_error(one, std::string(one.service ? "service" : "stream") + " import not authorized"));
     if (auto checked = check_transform(one); !checked) return checked;
-    std::set<std::string, std::less<>> passed;
-    if (forms_cycle(all, account, one, passed))
+    std::set<const import_options*> passed;
+    if (forms_cycle(all, account, one, one, passed))
       return fail(errc::config_error, import_error(one, "import forms a cycle"));
     if (!one.service) continue;
-    const std::string& local = one.to.empty() ? one.subject : one.to;
+    const std::string local = local_subject(one);
     for (const import_options* before : services) {
-      if ((before->to.empty() ? before->subject : before->to) != local || before->account != one.account) continue;
+      if (local_subject(*before) != local || before->account != one.account) continue;
       return fail(errc::config_error, "Duplicate service import subject \"" + local +
                                           "\", previously used in import for account \"" + before->account +
                                           "\", subject \"" + before->subject + "\"");
@@ -121,28 +118,16 @@ result<void> check_imports(const security_options& all, const account_options& a
   return {};
 }
 
-std::vector<routing::mapping> to_routing(const std::vector<mapping_options>& mappings) {
-  std::vector<routing::mapping> out;
-  for (const mapping_options& one : mappings) {
-    routing::mapping made{.source = one.source, .destinations = {}};
-    for (const auto& to : one.destinations) made.destinations.push_back({to.subject, to.weight, to.cluster});
-    out.push_back(std::move(made));
-  }
-  return out;
-}
-
 }  // namespace
 
-result<void> check_mapping(const mapping_options& what) {
-  if (auto made = routing::subject_map::create(to_routing({what})); !made)
-    return fail(errc::config_error, made.error());
+result<void> check_mapping(const routing::mapping& what) {
+  if (auto made = routing::subject_map::create({what}); !made) return fail(errc::config_error, made.error());
   return {};
 }
 
 result<void> check_accounts(const security_options& what) {
-  const auto check_mappings = [](const std::vector<mapping_options>& mappings) -> result<void> {
-    if (auto made = routing::subject_map::create(to_routing(mappings)); !made)
-      return fail(errc::config_error, made.error());
+  const auto check_mappings = [](const std::vector<routing::mapping>& mappings) -> result<void> {
+    if (auto made = routing::subject_map::create(mappings); !made) return fail(errc::config_error, made.error());
     return {};
   };
   if (auto checked = check_mappings(what.mappings); !checked) return checked;

@@ -10,14 +10,8 @@ namespace {
 
 constexpr nanoseconds default_threshold = std::chrono::minutes(2);
 
-routing::subject_map make_map(const std::vector<mapping_options>& mappings) {
-  std::vector<routing::mapping> wanted;
-  for (const mapping_options& one : mappings) {
-    routing::mapping made{.source = one.source, .destinations = {}};
-    for (const auto& to : one.destinations) made.destinations.push_back({to.subject, to.weight, to.cluster});
-    wanted.push_back(std::move(made));
-  }
-  auto made = routing::subject_map::create(wanted);
+routing::subject_map make_map(const std::vector<routing::mapping>& mappings) {
+  auto made = routing::subject_map::create(mappings);
   return made ? *std::move(made) : routing::subject_map();  // it was checked before
 }
 

@@ -37,10 +37,10 @@ bool export_covers(const auth::export_claims& offered, const auth::import_claims
   return protocol::nth_token(wanted.subject, static_cast<std::size_t>(offered.account_token_position - 1)) == importer;
 }
 
-std::vector<mapping_options> mappings_of(const auth::account_block& block) {
-  std::vector<mapping_options> out;
+std::vector<routing::mapping> mappings_of(const auth::account_block& block) {
+  std::vector<routing::mapping> out;
   for (const auto& [source, destinations] : block.mappings) {
-    mapping_options made{.source = source, .destinations = {}};
+    routing::mapping made{.source = source, .destinations = {}};
     for (const auth::weighted_claims& one : destinations) {
       const int weight = one.weight == 0 ? 100 : static_cast<int>(std::clamp<std::int64_t>(one.weight, 0, 100));
       made.destinations.push_back({.subject = one.subject, .weight = weight, .cluster = one.cluster});

@@ -1,5 +1,6 @@
 #include "server/system/message_trace.hpp"
 
+#include "base/ascii.hpp"
 #include "protocol/headers.hpp"
 #include "protocol/subject.hpp"
 #include "server/connection/connection.hpp"
@@ -18,10 +19,7 @@ constexpr int kind_client = 0;  // of the peer's numbers: the only kind of conne
 
 bool is_true(std::string_view text) {
   constexpr std::array<std::string_view, 3> yes = {"true", "1", "on"};
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-  });
+  const std::string lower = lower_case(text);
   return std::ranges::find(yes, std::string_view(lower)) != yes.end();
 }
 

@@ -1,5 +1,6 @@
 #include "server/system/service_reply.hpp"
 
+#include "base/ascii.hpp"
 #include "protocol/headers.hpp"
 #include "protocol/info.hpp"
 #include "server/server.hpp"
@@ -62,9 +63,7 @@ std::string gzipped(std::string_view body) {
 }
 
 bool holds(std::string_view text, std::string_view lower_word) {
-  return std::ranges::search(text, lower_word, [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
-         }).begin() != text.end();
+  return std::ranges::search(text, lower_word, [](char a, char b) { return lower_case(a) == b; }).begin() != text.end();
 }
 
 }  // namespace

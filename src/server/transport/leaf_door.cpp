@@ -1,5 +1,6 @@
 #include "server/transport/leaf_door.hpp"
 
+#include "base/ascii.hpp"
 #include "protocol/websocket/upgrade.hpp"
 #include "protocol/writer.hpp"
 #include "runtime/shard.hpp"
@@ -27,12 +28,7 @@ struct leaf_connect {
   static constexpr codec::omit_when json_omit = codec::omit_when::empty;
 };
 
-std::string upper_word(std::string_view line) {
-  std::string out(line.substr(0, line.find_first_of(" \t{")));
-  for (char& letter : out)
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 32);
-  return out;
-}
+std::string upper_word(std::string_view line) { return upper_case(line.substr(0, line.find_first_of(" \t{"))); }
 
 }  // namespace
 
