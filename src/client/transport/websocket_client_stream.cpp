@@ -26,22 +26,17 @@ constexpr int reads_per_call = 16;
 }  // namespace
 
 // Shared by the stream and the callbacks that the stream below holds, so that the stream may go inside one of them.
-struct websocket_client_stream::core : std::enable_shared_from_this<websocket_client_stream::core> {
+struct websocket_client_stream::core final : runtime::stream_layer {
   core(runtime::shard& loop, std::unique_ptr<runtime::byte_stream> stream, bool compress, std::string already_read)
-      : loop(loop),
-        below(std::move(stream)),
+      : stream_layer(loop, std::move(stream)),
         compress(compress),
         decoder({.masked = false, .may_compress = compress}),
-        held(std::move(already_read)),
-        again(loop.timers(), [this] {
-          const auto alive = shared_from_this();
-          tell_readable();
-        }) {}
+        held(std::move(already_read)) {}
 
   std::uint32_t new_mask() { return static_cast<std::uint32_t>(loop.randomness().next()); }
 
   // --- reading ---
-  io_result read(std::span<char> into) {
+  io_result read(std::span<char> into) override {
     more_inside = false;
     if (closed) return {.state = io_state::failed, .error_number = EBADF};
     if (ended) return ending();
@@ -113,7 +108,7 @@ struct websocket_client_stream::core : std::enable_shared_from_this<websocket_cl
 
   // --- writing ---
   // False when the stream below takes no more for now.
-  bool send_kept() {
+  bool send_kept() override {
     while (!kept.empty()) {
       const std::string_view piece = kept;
       const io_result sent = below->write({&piece, 1});
@@ -132,7 +127,7 @@ struct websocket_client_stream::core : std::enable_shared_from_this<websocket_cl
     if (!send_kept()) wait_to_write();
   }
 
-  io_result write(std::span<const std::string_view> pieces) {
+  io_result write(std::span<const std::string_view> pieces) override {
     if (!closed && !failed && !farewell_said && !send_kept()) return {.state = io_state::would_block};
     if (closed || failed || farewell_said) return {.state = io_state::failed, .error_number = EPIPE};
     std::string payload;
@@ -160,112 +155,25 @@ struct websocket_client_stream::core : std::enable_shared_from_this<websocket_cl
     return {.bytes = taken};
   }
 
-  // --- readiness ---
-  void listen_below() {
-    if (std::exchange(listening, true)) return;
-    below->on_readable([self = shared_from_this()] { self->tell_readable(); });
-  }
-  void tell_readable() {
-    for (int calls = 0; calls < 4 && !closed && !paused && readable; ++calls) {
-      in_callback = true;
-      readable();
-      in_callback = false;
-      if (closed) return drop_callbacks();
-      if (!more_inside) return;
-    }
-    if (more_inside && !closed && !paused && readable) again.arm(loop.now());
-  }
-  void wait_to_write() {
-    below->on_writable_once([self = shared_from_this()] {
-      if (!self->closed) self->on_below_writable();
-    });
-  }
-  void on_below_writable() {
-    if (!send_kept()) return wait_to_write();
-    if (finishing) return below->shutdown_write();
-    if (!writable) return;
-    auto callback = std::exchange(writable, nullptr);
-    in_callback = true;
-    callback();
-    in_callback = false;
-    if (closed) drop_callbacks();
-  }
+  bool holds_input() const override { return !held.empty(); }
 
-  void shutdown_write() {
+  void shutdown_write() override {
     if (closed || std::exchange(finishing, true)) return;
     say_close(protocol::websocket_close_payload(websocket_close::normal, {}));
     if (send_kept()) return below->shutdown_write();
     wait_to_write();
   }
-  void close() {
-    if (closed) return;
-    const auto alive = shared_from_this();
-    closed = true;
-    again.disarm();
-    below->close();
-    if (!in_callback) drop_callbacks();
-  }
-  void drop_callbacks() {
-    const auto read = std::exchange(readable, nullptr);
-    const auto write = std::exchange(writable, nullptr);
-  }
-
-  runtime::shard& loop;
-  std::unique_ptr<runtime::byte_stream> below;
   const bool compress;
   websocket_decoder decoder;
   std::string kept;  // whole frames that the stream below has not taken
   std::string held;  // read and not decoded yet
-  timer_queue::timer again;
-  ready_callback readable, writable;
   io_state end_state = io_state::end_of_stream;
-  bool inside = false;       // the decoder has more without input
-  bool more_inside = false;  // the last read left something
-  bool closed = false, failed = false, finishing = false, paused = false, ended = false;
-  bool listening = false, in_callback = false;
+  bool inside = false;  // the decoder has more without input
   bool farewell_said = false;
 };
 
 websocket_client_stream::websocket_client_stream(runtime::shard& loop, std::unique_ptr<runtime::byte_stream> below,
                                                  bool compress, std::string already_read)
-    : core_(std::make_shared<core>(loop, std::move(below), compress, std::move(already_read))) {}
-
-websocket_client_stream::~websocket_client_stream() { core_->close(); }
-
-io_result websocket_client_stream::read(std::span<char> into) { return core_->read(into); }
-io_result websocket_client_stream::write(std::span<const std::string_view> pieces) { return core_->write(pieces); }
-
-void websocket_client_stream::on_readable(ready_callback callback) {
-  if (core_->closed) return;
-  core_->readable = std::move(callback);
-  core_->listen_below();
-  if (!core_->held.empty()) {
-    core_->more_inside = true;
-    core_->again.arm(core_->loop.now());
-  }
-}
-
-void websocket_client_stream::pause_reading() {
-  core_->paused = true;
-  core_->below->pause_reading();
-}
-
-void websocket_client_stream::resume_reading() {
-  if (core_->closed) return;
-  core_->paused = false;
-  if (!core_->ended) core_->below->resume_reading();
-  if (core_->more_inside) core_->again.arm(core_->loop.now());
-}
-
-void websocket_client_stream::on_writable_once(ready_callback callback) {
-  if (core_->closed) return;
-  core_->writable = std::move(callback);
-  core_->wait_to_write();
-}
-
-void websocket_client_stream::shutdown_write() { core_->shutdown_write(); }
-void websocket_client_stream::close() { core_->close(); }
-const runtime::endpoint& websocket_client_stream::local() const { return core_->below->local(); }
-const runtime::endpoint& websocket_client_stream::peer() const { return core_->below->peer(); }
+    : layered_stream(std::make_shared<core>(loop, std::move(below), compress, std::move(already_read))) {}
 
 }  // namespace tern::client::detail

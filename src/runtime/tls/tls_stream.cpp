@@ -35,15 +35,10 @@ handshake_gate::handshake_gate(shard& loop) : hook_(std::make_unique<hook>()) {
 handshake_gate::~handshake_gate() = default;
 
 // Shared by the stream and the callbacks that the stream below holds, so that the stream may go inside one of them.
-struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
+struct tls_stream::core final : stream_layer {
   core(shard& loop, std::unique_ptr<byte_stream> stream, std::shared_ptr<const tls_context> shared,
        handshake_gate* gate, std::string already_read)
-      : below(std::move(stream)),
-        context(std::move(shared)),
-        gate(gate),
-        early(std::move(already_read)),
-        loop(loop),
-        again(loop.timers(), [this] { on_again(); }) {
+      : stream_layer(loop, std::move(stream)), context(std::move(shared)), gate(gate), early(std::move(already_read)) {
     ssl = SSL_new(context->native());
     BIO* const bio = ssl != nullptr ? BIO_new(method()) : nullptr;
     if (bio == nullptr) {
@@ -58,7 +53,7 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
     else
       SSL_set_connect_state(ssl);
   }
-  ~core() { SSL_free(ssl); }
+  ~core() override { SSL_free(ssl); }
 
   // --- the way to the stream below ---
   static BIO_METHOD* method() {
@@ -163,12 +158,6 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
     if (!outgoing.empty()) wait_to_write();
   }
 
-  void wait_to_write() {
-    below->on_writable_once([self = shared_from_this()] {
-      if (!self->closed) self->on_below_writable();
-    });
-  }
-
   result<void> check_pins() const {
     const auto& pins = context->pinned_keys();
     if (pins.empty()) return {};
@@ -189,14 +178,11 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
   void finish_handshake(result<void> outcome) {
     if (!outcome) failed = true;
     auto done = std::exchange(handshake_done, nullptr);
-    in_callback = true;
-    done(std::move(outcome));
-    in_callback = false;
-    if (closed) drop_callbacks();
+    run([&] { done(std::move(outcome)); });
   }
 
   // --- reading and writing ---
-  io_result read(std::span<char> into) {
+  io_result read(std::span<char> into) override {
     more_inside = false;
     if (closed || failed) return broken();
     if (into.empty()) return {};
@@ -226,7 +212,7 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
   }
 
   // Small pieces share a record, large ones are encrypted from where they lie.
-  io_result write(std::span<const std::string_view> pieces) {
+  io_result write(std::span<const std::string_view> pieces) override {
     if (closed || failed || finishing) return broken();
     if (!outgoing.empty() && !drain()) return failed ? broken() : io_result{.state = io_state::would_block};
     std::array<char, record_bytes> block;
@@ -272,51 +258,34 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
   }
 
   // --- readiness ---
-  // Once: the callback may be running.
-  void listen_below() {
-    if (std::exchange(listening, true)) return;
-    below->on_readable([self = shared_from_this()] {
-      if (!self->closed) self->on_below_readable();
-    });
+  bool send_kept() override { return drain() || failed; }
+  bool holds_input() const override { return ssl != nullptr && (SSL_has_pending(ssl) != 0 || !early.empty()); }
+  void on_listener() override {
+    if (std::exchange(unheard, false) && !paused) below->resume_reading();
   }
-
-  void on_below_readable() {
+  void on_below_readable() override {
     if (handshake_done) return step(true);
     if (readable) return tell_readable();
     unheard = true;  // until somebody listens
     below->pause_reading();
   }
-
-  void on_again() {
-    const auto alive = shared_from_this();
-    if (closed) return;
+  void on_again() override {
     if (handshake_done) return step(false);
     tell_readable();
   }
-
-  void tell_readable() {
-    for (int calls = 0; calls < 4 && !closed && !paused && readable; ++calls) {
-      in_callback = true;
-      readable();
-      in_callback = false;
-      if (closed) return drop_callbacks();
-      if (!more_inside) return;
-    }
-    if (more_inside && !closed && !paused && readable) again.arm(loop.now());
+  void on_closing() override {
+    if (outgoing.empty()) say_goodbye();
   }
-
-  void on_below_writable() {
-    if (!drain()) {
-      if (!failed) return wait_to_write();
-    } else if (finishing) {
-      return below->shutdown_write();
-    }
-    if (!writable) return;
-    auto callback = std::exchange(writable, nullptr);
-    in_callback = true;
-    callback();
-    in_callback = false;
-    if (closed) drop_callbacks();
+  void drop_callbacks() override {
+    stream_layer::drop_callbacks();
+    const auto handshake = std::exchange(handshake_done, nullptr);
+  }
+  void shutdown_write() override {
+    if (closed || finishing) return;
+    say_goodbye();
+    finishing = true;
+    if (outgoing.empty() || failed) return below->shutdown_write();
+    wait_to_write();
   }
 
   bool established() const { return ssl != nullptr && SSL_is_init_finished(ssl) == 1; }
@@ -329,70 +298,45 @@ struct tls_stream::core : std::enable_shared_from_this<tls_stream::core> {
     drain();
   }
 
-  void close() {
-    if (closed) return;
-    const auto alive = shared_from_this();
-    if (outgoing.empty()) say_goodbye();
-    closed = true;
-    again.disarm();
-    below->close();
-    if (!in_callback) drop_callbacks();
-  }
-
-  // They may own the connection that owns the stream; a running one is dropped when it returns.
-  void drop_callbacks() {
-    const auto read = std::exchange(readable, nullptr);
-    const auto write = std::exchange(writable, nullptr);
-    const auto handshake = std::exchange(handshake_done, nullptr);
-  }
-
-  std::unique_ptr<byte_stream> below;
   std::shared_ptr<const tls_context> context;
   handshake_gate* const gate;
   std::string early;     // read before TLS began
   std::string outgoing;  // ciphertext that the stream below has not taken
   std::size_t sent = 0;  // of it
   std::size_t received = 0;
-  shard& loop;
   ssl_st* ssl = nullptr;
-  timer_queue::timer again;  // bytes inside, of which the stream below does not tell
-  ready_callback readable, writable;
   handshake_callback handshake_done;  // set while the handshake runs
   int error_number = 0;
-  bool closed = false, failed = false, finishing = false, paused = false;
   bool ended_below = false;
-  bool ended = false;  // the end or a failure was read: there is nothing more to be told
-  bool listening = false;
-  bool unheard = false;      // reading below is paused because nobody has asked to be told
-  bool more_inside = false;  // the last read left something
-  bool in_callback = false;
+  bool unheard = false;  // reading below is paused because nobody has asked to be told
 };
 
 tls_stream::tls_stream(shard& loop, std::unique_ptr<byte_stream> below, std::shared_ptr<const tls_context> context,
                        handshake_gate* gate, std::string already_read)
-    : core_(std::make_shared<core>(loop, std::move(below), std::move(context), gate, std::move(already_read))) {}
+    : layered_stream(
+          std::make_shared<core>(loop, std::move(below), std::move(context), gate, std::move(already_read))) {}
 
-tls_stream::~tls_stream() { core_->close(); }
+tls_stream::core& tls_stream::own() const { return static_cast<core&>(layer()); }
 
 void tls_stream::expect_name(const std::string& host) {
-  if (core_->ssl == nullptr) return;
-  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(core_->ssl), host.c_str()) == 1) return;
+  if (own().ssl == nullptr) return;
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(own().ssl), host.c_str()) == 1) return;
   ERR_clear_error();
-  SSL_set_tlsext_host_name(core_->ssl, host.c_str());
-  SSL_set_hostflags(core_->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  SSL_set1_host(core_->ssl, host.c_str());
+  SSL_set_tlsext_host_name(own().ssl, host.c_str());
+  SSL_set_hostflags(own().ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  SSL_set1_host(own().ssl, host.c_str());
 }
 
 void tls_stream::handshake(handshake_callback done) {
-  core_->handshake_done = std::move(done);
-  core_->listen_below();
-  if (core_->context->role() == tls_role::client || !core_->early.empty()) core_->again.arm(core_->loop.now());
+  own().handshake_done = std::move(done);
+  own().listen_below();
+  if (own().context->role() == tls_role::client || !own().early.empty()) own().again.arm(own().loop.now());
 }
 
 tls_facts tls_stream::facts() const {
   tls_facts out;
-  const ssl_st* const ssl = core_->ssl;
-  if (!core_->established()) return out;
+  const ssl_st* const ssl = own().ssl;
+  if (!own().established()) return out;
   const std::string_view version = SSL_get_version(ssl);  // "TLSv1.3"
   out.version = version.starts_with("TLSv") ? version.substr(4) : version;
   if (const SSL_CIPHER* const cipher = SSL_get_current_cipher(ssl)) out.cipher = SSL_CIPHER_standard_name(cipher);
@@ -400,49 +344,5 @@ tls_facts tls_stream::facts() const {
   if (X509* const shown = SSL_get0_peer_certificate(ssl)) out.peer = describe_certificate(shown);
   return out;
 }
-
-io_result tls_stream::read(std::span<char> into) { return core_->read(into); }
-io_result tls_stream::write(std::span<const std::string_view> pieces) { return core_->write(pieces); }
-
-void tls_stream::on_readable(ready_callback callback) {
-  if (core_->closed) return;
-  core_->readable = std::move(callback);
-  core_->listen_below();
-  if (std::exchange(core_->unheard, false) && !core_->paused) core_->below->resume_reading();
-  if (core_->ssl != nullptr && (SSL_has_pending(core_->ssl) != 0 || !core_->early.empty())) {
-    core_->more_inside = true;
-    core_->again.arm(core_->loop.now());
-  }
-}
-
-void tls_stream::pause_reading() {
-  core_->paused = true;
-  core_->below->pause_reading();
-}
-
-void tls_stream::resume_reading() {
-  if (core_->closed) return;
-  core_->paused = false;
-  if (!core_->ended) core_->below->resume_reading();
-  if (core_->more_inside) core_->again.arm(core_->loop.now());
-}
-
-void tls_stream::on_writable_once(ready_callback callback) {
-  if (core_->closed) return;
-  core_->writable = std::move(callback);
-  core_->wait_to_write();
-}
-
-void tls_stream::shutdown_write() {
-  if (core_->closed || core_->finishing) return;
-  core_->say_goodbye();
-  core_->finishing = true;
-  if (core_->outgoing.empty() || core_->failed) return core_->below->shutdown_write();
-  core_->wait_to_write();
-}
-
-void tls_stream::close() { core_->close(); }
-const endpoint& tls_stream::local() const { return core_->below->local(); }
-const endpoint& tls_stream::peer() const { return core_->below->peer(); }
 
 }  // namespace tern::runtime

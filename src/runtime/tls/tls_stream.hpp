@@ -5,10 +5,9 @@
 // A failure of the handshake or of the protocol ends the stream. shutdown_write() sends the close_notify.
 #pragma once
 
-#include "base/timer_queue.hpp"
+#include "runtime/stream_layer.hpp"
 #include "runtime/tls/tls_context.hpp"
 #include "runtime/tls/tls_peer.hpp"
-#include "runtime/transport.hpp"
 
 #include <memory>
 #include <optional>
@@ -40,14 +39,13 @@ struct tls_facts {
   std::optional<tls_peer_certificate> peer;
 };
 
-class tls_stream final : public byte_stream {
+class tls_stream final : public layered_stream {
  public:
   using handshake_callback = std::move_only_function<void(result<void>)>;
 
   // `already_read` are bytes of the peer that were taken from `below` before. `gate` may be null.
   tls_stream(shard& loop, std::unique_ptr<byte_stream> below, std::shared_ptr<const tls_context> context,
              handshake_gate* gate = nullptr, std::string already_read = {});
-  ~tls_stream() override;
 
   // For a client: the name that the server's certificate must bear (a host name or an address), also sent to it. Empty:
   // the name is not checked.
@@ -57,20 +55,9 @@ class tls_stream final : public byte_stream {
   // After the handshake.
   tls_facts facts() const;
 
-  io_result read(std::span<char> into) override;
-  io_result write(std::span<const std::string_view> pieces) override;
-  void on_readable(ready_callback callback) override;
-  void pause_reading() override;
-  void resume_reading() override;
-  void on_writable_once(ready_callback callback) override;
-  void shutdown_write() override;
-  void close() override;
-  const endpoint& local() const override;
-  const endpoint& peer() const override;
-
  private:
   struct core;
-  std::shared_ptr<core> core_;
+  core& own() const;
 };
 
 }  // namespace tern::runtime

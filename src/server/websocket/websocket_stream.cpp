@@ -28,19 +28,17 @@ constexpr int reads_per_call = 16;
 }  // namespace
 
 // Shared by the stream and the callbacks that the stream below holds, so that the stream may go inside one of them.
-struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::core> {
+struct websocket_stream::core final : runtime::stream_layer {
   core(runtime::shard& loop, std::unique_ptr<runtime::byte_stream> stream, websocket_settings with, std::string answer,
        std::string already_read)
-      : loop(loop),
-        below(std::move(stream)),
+      : stream_layer(loop, std::move(stream)),
         settings(with),
         decoder({.masked = with.masked, .may_compress = with.compress, .inflated_max = with.inflated_max}),
         kept(std::move(answer)),
-        held(std::move(already_read)),
-        again(loop.timers(), [this] { on_again(); }) {}
+        held(std::move(already_read)) {}
 
   // --- reading ---
-  io_result read(std::span<char> into) {
+  io_result read(std::span<char> into) override {
     more_inside = false;
     if (closed) return {.state = io_state::failed, .error_number = EBADF};
     if (ended) return ending();
@@ -121,7 +119,7 @@ struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::c
 
   // --- writing ---
   // False when the stream below takes no more for now.
-  bool send_kept() {
+  bool send_kept() override {
     while (!kept.empty()) {
       const std::string_view piece = kept;
       const io_result sent = below->write({&piece, 1});
@@ -137,7 +135,7 @@ struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::c
     return true;
   }
 
-  io_result write(std::span<const std::string_view> pieces) {
+  io_result write(std::span<const std::string_view> pieces) override {
     if (closed || failed || farewell_said) return {.state = io_state::failed, .error_number = EPIPE};
     if (frame_left == 0 && !replies.empty()) kept.append(std::exchange(replies, {}));
     if (!send_kept()) return {.state = io_state::would_block};
@@ -203,45 +201,9 @@ struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::c
     return {.bytes = length};
   }
 
-  // --- readiness ---
-  void listen_below() {
-    if (std::exchange(listening, true)) return;
-    below->on_readable([self = shared_from_this()] {
-      if (!self->closed) self->tell_readable();
-    });
-  }
-  void on_again() {
-    const auto alive = shared_from_this();
-    if (!closed) tell_readable();
-  }
-  void tell_readable() {
-    for (int calls = 0; calls < 4 && !closed && !paused && readable; ++calls) {
-      in_callback = true;
-      readable();
-      in_callback = false;
-      if (closed) return drop_callbacks();
-      if (!more_inside) return;
-    }
-    if (more_inside && !closed && !paused && readable) again.arm(loop.now());
-  }
+  bool holds_input() const override { return !held.empty(); }
 
-  void wait_to_write() {
-    below->on_writable_once([self = shared_from_this()] {
-      if (!self->closed) self->on_below_writable();
-    });
-  }
-  void on_below_writable() {
-    if (!send_kept()) return wait_to_write();
-    if (finishing) return below->shutdown_write();
-    if (!writable) return;
-    auto callback = std::exchange(writable, nullptr);
-    in_callback = true;
-    callback();
-    in_callback = false;
-    if (closed) drop_callbacks();
-  }
-
-  void shutdown_write() {
+  void shutdown_write() override {
     if (closed || std::exchange(finishing, true)) return;
     // Behind a frame that was cut by the end no other can come.
     if (frame_left == 0) {
@@ -252,22 +214,6 @@ struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::c
     wait_to_write();
   }
 
-  void close() {
-    if (closed) return;
-    const auto alive = shared_from_this();
-    closed = true;
-    again.disarm();
-    below->close();
-    if (!in_callback) drop_callbacks();
-  }
-
-  void drop_callbacks() {
-    const auto read = std::exchange(readable, nullptr);
-    const auto write = std::exchange(writable, nullptr);
-  }
-
-  runtime::shard& loop;
-  std::unique_ptr<runtime::byte_stream> below;
   const websocket_settings settings;
   websocket_decoder decoder;
   std::string kept;              // whole frames or the header of one, not taken by the stream below
@@ -275,62 +221,22 @@ struct websocket_stream::core : std::enable_shared_from_this<websocket_stream::c
   std::string held;              // read and not decoded yet
   std::string farewell;          // payload of the close frame
   std::uint64_t frame_left = 0;  // payload of the frame at hand that was announced and not sent
-  timer_queue::timer again;
-  ready_callback readable, writable;
   io_state end_state = io_state::end_of_stream;
-  bool inside = false;       // the decoder has more without input
-  bool more_inside = false;  // the last read left something
-  bool closed = false, failed = false, finishing = false, paused = false, ended = false;
-  bool listening = false, in_callback = false;
+  bool inside = false;  // the decoder has more without input
   bool farewell_said = false;
 };
 
 websocket_stream::websocket_stream(runtime::shard& loop, std::unique_ptr<runtime::byte_stream> below,
                                    websocket_settings settings, std::string answer, std::string already_read)
-    : core_(std::make_shared<core>(loop, std::move(below), settings, std::move(answer), std::move(already_read))) {
+    : layered_stream(
+          std::make_shared<core>(loop, std::move(below), settings, std::move(answer), std::move(already_read))) {
   set_farewell(websocket_close::going_away, {});
 }
 
-websocket_stream::~websocket_stream() { core_->close(); }
+websocket_stream::core& websocket_stream::own() const { return static_cast<core&>(layer()); }
 
 void websocket_stream::set_farewell(websocket_close code, std::string_view reason) {
-  core_->farewell = protocol::websocket_close_payload(code, reason);
+  own().farewell = protocol::websocket_close_payload(code, reason);
 }
-
-io_result websocket_stream::read(std::span<char> into) { return core_->read(into); }
-io_result websocket_stream::write(std::span<const std::string_view> pieces) { return core_->write(pieces); }
-
-void websocket_stream::on_readable(ready_callback callback) {
-  if (core_->closed) return;
-  core_->readable = std::move(callback);
-  core_->listen_below();
-  if (!core_->held.empty()) {
-    core_->more_inside = true;
-    core_->again.arm(core_->loop.now());
-  }
-}
-
-void websocket_stream::pause_reading() {
-  core_->paused = true;
-  core_->below->pause_reading();
-}
-
-void websocket_stream::resume_reading() {
-  if (core_->closed) return;
-  core_->paused = false;
-  if (!core_->ended) core_->below->resume_reading();
-  if (core_->more_inside) core_->again.arm(core_->loop.now());
-}
-
-void websocket_stream::on_writable_once(ready_callback callback) {
-  if (core_->closed) return;
-  core_->writable = std::move(callback);
-  core_->wait_to_write();
-}
-
-void websocket_stream::shutdown_write() { core_->shutdown_write(); }
-void websocket_stream::close() { core_->close(); }
-const runtime::endpoint& websocket_stream::local() const { return core_->below->local(); }
-const runtime::endpoint& websocket_stream::peer() const { return core_->below->peer(); }
 
 }  // namespace tern::server

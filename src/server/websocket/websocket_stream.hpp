@@ -6,7 +6,7 @@
 #pragma once
 
 #include "protocol/websocket/decoder.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/stream_layer.hpp"
 
 #include <memory>
 #include <string>
@@ -21,30 +21,18 @@ struct websocket_settings {
   std::uint64_t inflated_max = 64 << 20;
 };
 
-class websocket_stream final : public runtime::byte_stream {
+class websocket_stream final : public runtime::layered_stream {
  public:
   // `answer` goes out before the first frame, `already_read` came before.
   websocket_stream(runtime::shard& loop, std::unique_ptr<runtime::byte_stream> below, websocket_settings settings,
                    std::string answer, std::string already_read);
-  ~websocket_stream() override;
 
   // What the close frame of shutdown_write() will say.
   void set_farewell(protocol::websocket_close code, std::string_view reason);
 
-  runtime::io_result read(std::span<char> into) override;
-  runtime::io_result write(std::span<const std::string_view> pieces) override;
-  void on_readable(ready_callback callback) override;
-  void pause_reading() override;
-  void resume_reading() override;
-  void on_writable_once(ready_callback callback) override;
-  void shutdown_write() override;
-  void close() override;
-  const runtime::endpoint& local() const override;
-  const runtime::endpoint& peer() const override;
-
  private:
   struct core;
-  std::shared_ptr<core> core_;
+  core& own() const;
 };
 
 }  // namespace tern::server
